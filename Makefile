@@ -1,0 +1,94 @@
+# Cellpost. `make help` lists the targets.
+#
+#   MODE=release (default) | dev | asan | tsan | cov     how to compile
+#   CC=gcc (default) | clang                              with what
+#   V=1                                                   show the commands
+
+MODE    ?= release
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+PREFIX  ?= /usr/local
+DESTDIR ?=
+PORT    ?= 8080
+STATE   ?= var
+BUILD   := build/$(MODE)
+Q       := $(if $(V),,@)
+
+PACKAGES := json-c libzmq sqlite3 libcrypto libseccomp inih
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
+            -Wmissing-prototypes -Wformat=2
+HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
+LINK_HARDEN := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack
+
+FLAGS_release := $(HARDEN) -g
+FLAGS_dev     := $(HARDEN) -g -Werror
+FLAGS_asan    := -O1 -g -Werror -fno-omit-frame-pointer -fPIE \
+                 -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fPIE -fsanitize=thread
+FLAGS_cov     := -O0 -g --coverage -fPIE
+LINK_release  := $(LINK_HARDEN)
+LINK_dev      := $(LINK_HARDEN)
+LINK_asan     := -pie -fsanitize=address,undefined
+LINK_tsan     := -pie -fsanitize=thread
+LINK_cov      := -pie --coverage
+
+CFLAGS  := -std=gnu17 $(WARNINGS) $(FLAGS_$(MODE)) -D_GNU_SOURCE -I. -I$(BUILD) \
+           $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(EXTRA_CFLAGS)
+LDFLAGS := $(LINK_$(MODE))
+LDLIBS  := -lfcgi $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lmagic -lm -lpthread
+
+KEEPER_ONLY := core/keeper/main.c
+APP_ONLY    := fcgi/main.c
+LIB_SOURCES := $(filter-out $(KEEPER_ONLY) $(APP_ONLY),$(wildcard core/*/*.c fcgi/*.c))
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+LIBRARY     := $(BUILD)/libcellpost.a
+PROGRAMS    := $(BUILD)/cellpost $(BUILD)/cellpost-keeper
+UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+# Text files that are compiled in: SQL and Python helpers.
+EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: $(PROGRAMS) ## build both programs
+
+$(BUILD)/embedded.c $(BUILD)/embedded.h &: tools/embed $(EMBEDDED)
+	$(Q)mkdir -p $(BUILD)
+	$(Q)tools/embed $(BUILD)/embedded.c $(BUILD)/embedded.h $(EMBEDDED)
+
+$(BUILD)/embedded.o: $(BUILD)/embedded.c
+	$(Q)$(CC) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/%.o: %.c $(BUILD)/embedded.h
+	$(Q)mkdir -p $(@D)
+	@echo "  CC   $<"
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(LIBRARY): $(LIB_OBJECTS)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(BUILD)/cellpost: $(BUILD)/fcgi/main.o $(LIBRARY)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/cellpost-keeper: $(BUILD)/core/keeper/main.o $(LIBRARY)
+	@echo "  LD   $@"
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ -lcmocka $(LDLIBS) -o $@
+
+unit: $(UNIT_TESTS) ## build and run the unit tests (cmocka)
+	$(Q)tools/run-unit $(UNIT_TESTS)
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+.PHONY: all unit clean help

@@ -1,0 +1,73 @@
+/* cellpost.conf: an INI file (read by inih), checked against one table of keys.
+ *
+ * Unknown sections and keys, values of the wrong type and values out of range
+ * are refused with the file, the line and what would be right. Every key has a
+ * default, so an empty file is a valid configuration. conf_keys is the table;
+ * `cellpost config` prints it with the values in force, and the manual's
+ * reference is made from it. */
+#ifndef CELLPOST_BASE_CONF_H
+#define CELLPOST_BASE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+enum conf_sync { CONF_SYNC_NEVER, CONF_SYNC_BACKGROUND, CONF_SYNC_ALWAYS };
+enum conf_jail { CONF_JAIL_OFF, CONF_JAIL_AUTO, CONF_JAIL_REQUIRED };
+
+/* Durations are seconds, sizes are bytes (the file may say 10M, 1G).
+ * Field order is the order of the reference. */
+struct conf {
+  /* [server] */
+  char *listen;     /* path of the FastCGI socket */
+  char *hosts;      /* Host names served, separated by spaces */
+  int64_t threads;  /* request threads */
+  char *user;       /* user of app and kernels when started as root */
+  bool auto_create; /* execute creates a missing task */
+  /* [state] */
+  char *state_directory; /* cellpost.db, tasks/ */
+  char *run_directory;   /* sockets, kernels/ */
+  enum conf_sync sync;
+  /* [kernels] */
+  char *kernelspec;      /* default kernelspec name */
+  char *kernelspec_path; /* more directories, separated by colons, first */
+  int64_t max_kernels;
+  double start_timeout;
+  double idle_timeout;    /* 0: never culled */
+  double interrupt_grace; /* after SIGINT, before SIGTERM */
+  double terminate_grace; /* after SIGTERM, before SIGKILL */
+  char *environment; /* NAME=value pairs for every kernel, spaces between */
+  /* [limits] */
+  int64_t body_bytes;         /* one HTTP request body */
+  int64_t code_bytes;         /* one cell */
+  double timeout;             /* default for a run */
+  double timeout_max;         /* what a request may ask for */
+  int64_t queue;              /* runs waiting per task */
+  int64_t output_bytes;       /* kept per run */
+  int64_t output_bytes_hard;  /* the run is interrupted beyond */
+  int64_t outputs;            /* kept per run */
+  int64_t image_bytes;        /* one image */
+  int64_t inline_image_bytes; /* one image given as base64; larger: by uri */
+  int64_t text_limit;         /* characters of `text` */
+  int64_t files_scanned;      /* directory entries looked at per run */
+  int64_t files_listed;       /* changed files told per run */
+  /* [jail] */
+  enum conf_jail jail;
+  /* [log] */
+  char *log_level; /* error, warning, info, debug */
+};
+
+/* Reads `path` over the defaults; NULL path: defaults alone. On success *ret
+ * belongs to the caller (conf_free). ERR_INVALID: "FILE:LINE: …". */
+int conf_load(const char *path, struct conf **ret, struct err *err);
+void conf_free(struct conf *conf);
+void conf_done(struct conf **conf);
+
+/* The reference: every key with section, type, range, default, meaning and the
+ * value in force, in the syntax of the file itself. */
+int conf_describe(const struct conf *conf, struct buf *out);
+
+#endif
