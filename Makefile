@@ -76,6 +76,7 @@ $(BUILD)/cellpost-keeper: $(BUILD)/core/keeper/main.o $(LIBRARY)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+.PRECIOUS: $(BUILD)/tests/unit/%.o
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ -lcmocka $(LDLIBS) -o $@

@@ -43,7 +43,8 @@ int buf_text(struct buf *buf, const char *text);
 int buf_byte(struct buf *buf, char byte);
 int buf_format(struct buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-int buf_vformat(struct buf *buf, const char *format, va_list arguments);
+int buf_vformat(struct buf *buf, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
 
 /* Makes room for `length` more bytes and returns where they start; the caller
  * writes there and then adds to buf->length. NULL when over the limit. */

@@ -131,6 +131,7 @@ int crypto_base64_decode(const char *text, size_t length, struct buf *out) {
     *to++ = (unsigned char)(digits % 4 == 2 ? bits >> 4 : bits >> 10);
   if (digits % 4 == 3)
     *to++ = (unsigned char)(bits >> 2);
+  *to = '\0';
   out->length += (size_t)(to - (unsigned char *)start);
   return 0;
 }
