@@ -1,0 +1,45 @@
+/* A cache of open channels: kernel incarnation → channel.
+ *
+ * A channel is either in the cache (idle) or lent to exactly one user. Taking
+ * it removes it; giving it back puts it in; when the cache is full the one
+ * given back longest ago is closed. Thread-safe. */
+#ifndef CELLPOST_JUPYTER_CACHE_H
+#define CELLPOST_JUPYTER_CACHE_H
+
+#include <stddef.h>
+
+#include "core/jupyter/channel.h"
+#include "core/jupyter/client.h"
+
+/* An open channel and what is known of its kernel. */
+struct cached_channel {
+  char kernel_id[64];
+  char task[129];
+  struct channel *channel;
+  struct kernel_info info;
+  void *attachment; /* the user's own state, or NULL */
+  void (*free_attachment)(void *);
+};
+void cached_channel_free(
+    struct cached_channel *cached); /* closes the channel */
+
+struct channel_cache;
+struct channel_cache *channel_cache_new(size_t limit);
+void channel_cache_free(struct channel_cache *cache);
+
+/* The channel of that incarnation, or NULL. The caller owns it until it gives
+ * it back or frees it. */
+struct cached_channel *channel_cache_take(struct channel_cache *cache,
+                                          const char *kernel_id);
+void channel_cache_give(struct channel_cache *cache,
+                        struct cached_channel *cached);
+
+/* For the janitor: takes each idle channel once per round; NULL ends the round.
+ * Start a round with *cursor = 0. Those given back meanwhile are not seen
+ * again in the same round. */
+struct cached_channel *channel_cache_take_next(struct channel_cache *cache,
+                                               unsigned long *cursor);
+
+size_t channel_cache_count(struct channel_cache *cache);
+
+#endif
