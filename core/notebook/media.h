@@ -1,0 +1,49 @@
+/* Images and other rich outputs as immutable files, stored once:
+ * artifacts/<sha256>.<extension>. */
+#ifndef CELLPOST_NOTEBOOK_MEDIA_H
+#define CELLPOST_NOTEBOOK_MEDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/crypto.h"
+#include "core/base/err.h"
+#include "core/base/fs.h"
+#include "core/base/json.h"
+#include "core/base/mime.h"
+
+struct media {
+  char sha256[CRYPTO_SHA256_HEX];
+  char mime[MIME_SIZE];
+  char name[96];          /* "<sha256>.<extension>" */
+  int64_t bytes;          /* of the decoded content */
+  unsigned width, height; /* 0: unknown or no image */
+  bool image;             /* mime type image/... */
+  size_t output;          /* index of the output it came from */
+};
+
+/* Which mime types of a mimebundle are stored as artifacts: image types, PDF,
+ * HTML, and any string value over 64 KiB; text/plain never. Pure. */
+bool media_is_stored(const char *mime, size_t value_bytes);
+
+/* Stores every such value of `outputs` (an nbformat array) beneath the task's
+ * directory (artifacts/ is made when missing; an artifact that exists already
+ * is not written again). *ret is an array of *count entries in order of
+ * appearance, one per output and type, freed with free(). A value that is not
+ * valid base64 where it must be is left out. */
+int media_store(int task_directory, const struct json *outputs,
+                enum fs_sync sync, struct media **ret, size_t *count,
+                struct err *err);
+
+/* Stores one text (the full output of a run) the same way. */
+int media_store_text(int task_directory, const char *mime, const char *text,
+                     size_t length, enum fs_sync sync, struct media *ret,
+                     struct err *err);
+
+/* The content of an artifact as it stood in the mimebundle: base64 for binary
+ * types, the text itself for text types. ERR_NOT_FOUND. */
+int media_load(int task_directory, const char *name, const char *mime,
+               struct buf *out, struct err *err);
+
+#endif

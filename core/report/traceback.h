@@ -1,0 +1,44 @@
+/* From an error message of the kernel to what a model needs to mend the cell.
+ * Pure. Understands IPython 8.x and 9.x tracebacks (Context, Plain, Verbose,
+ * Minimal modes) and degrades to ename, evalue and the plain text for other
+ * languages. */
+#ifndef CELLPOST_REPORT_TRACEBACK_H
+#define CELLPOST_REPORT_TRACEBACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+
+enum traceback_style {
+  TRACEBACK_CONTEXT, /* user frames with neighbours, library frames folded */
+  TRACEBACK_PLAIN,   /* one line a frame, library frames folded */
+  TRACEBACK_MINIMAL, /* the exception line only */
+};
+
+struct traceback_source {
+  const struct json
+      *error;       /* {ename, evalue, traceback[]} as the kernel sent it */
+  const char *code; /* the cell, as the user wrote it */
+  size_t code_length;
+  const char *language;    /* "python", "R", … */
+  int64_t execution_count; /* of this cell; -1 unknown */
+  enum traceback_style style;
+  const char *hint; /* made by hint.h, or NULL */
+};
+
+/* The answer's "error": {ename, evalue, traceback: [lines without ANSI],
+ * line: number|null, source: text|null (the failing line of the user's cell
+ * with neighbours, numbered, the line itself marked "->"), column (number,
+ * SyntaxError only), cell (execution count of the earlier cell when the deepest
+ * user frame lies there), causes: ["KeyError: 'b'", …] (outermost first),
+ * hint: text|null}. Caps: evalue 2,000 characters, traceback 200 lines and
+ * 16,000 characters, head and tail kept. */
+struct json *traceback_report(const struct traceback_source *source);
+
+/* Removes ANSI escape sequences (CSI, OSC, two-byte) and other control bytes
+ * except \n and \t. */
+int traceback_strip_ansi(const char *text, size_t length, struct buf *out);
+
+#endif
