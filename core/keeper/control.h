@@ -1,0 +1,68 @@
+/* The keeper's control socket, seen from the app.
+ *
+ * SOCK_SEQPACKET, one JSON object a message, one answer a request, verbs from a
+ * fixed table. The keeper checks the peer's uid (SO_PEERCRED, unix(7)): root,
+ * its own, or the configured user's. All that the keeper needs to know of a
+ * task it reads from the registry itself: a request carries only ids. */
+#ifndef CELLPOST_KEEPER_CONTROL_H
+#define CELLPOST_KEEPER_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/err.h"
+#include "core/base/json.h"
+
+enum control_verb {
+  CONTROL_START,     /* {task}: the living kernel, or a new one */
+  CONTROL_INTERRUPT, /* {kernel}: SIGINT to its process group */
+  CONTROL_STACK,     /* {kernel}: SIGUSR2 when the kernel catches it */
+  CONTROL_STOP,      /* {task, kernel?, end, reason}: SIGTERM, grace, SIGKILL of
+                        all that it started; answers when nothing is left */
+  CONTROL_RESTART,   /* {task, reason}: stop, then start */
+  CONTROL_STATUS,    /* {} | {kernel}: the keeper's or one kernel's state */
+};
+
+/* A kernel as the keeper tells it. */
+struct control_kernel {
+  char id[37];
+  int64_t generation;
+  int64_t pid;
+  int64_t pid_start;
+  char directory[256];
+  bool fresh; /* made by this request */
+  bool alive;
+  /* when it has ended (names as in store/kernel.h) */
+  char end[16];
+  int64_t exit_code; /* -1 none */
+  int64_t signal;    /* 0 none */
+  char reason[256];
+  char stderr_tail[8192]; /* the end of its log, UTF-8 */
+  /* usage, -1 unknown; cumulative for the whole life */
+  int64_t cpu_us, memory_bytes, memory_peak_bytes, memory_limit_bytes;
+};
+
+/* Each call connects, asks, waits at most timeout_ms for the answer, closes.
+ * ERR_UNAVAILABLE: the keeper does not answer, or refuses (max_kernels, bad
+ * kernelspec …; the text tells); ERR_NOT_FOUND: no such kernel; ERR_TIMEOUT. */
+int control_start(const char *socket_path, const char *task, int timeout_ms,
+                  struct control_kernel *ret, struct err *err);
+int control_interrupt(const char *socket_path, const char *kernel,
+                      struct err *err);
+int control_stack(const char *socket_path, const char *kernel, struct err *err);
+/* kernel NULL: whichever the task has. end: a name of store/kernel.h. No kernel
+ * at all is success. */
+int control_stop(const char *socket_path, const char *task, const char *kernel,
+                 const char *end, const char *reason, int timeout_ms,
+                 struct err *err);
+int control_restart(const char *socket_path, const char *task,
+                    const char *reason, int timeout_ms,
+                    struct control_kernel *ret, struct err *err);
+int control_status(const char *socket_path, const char *kernel,
+                   struct control_kernel *ret, struct err *err);
+
+/* Both ends: the table of verbs. Unknown: -1. */
+int control_verb_parse(const char *name);
+const char *control_verb_name(enum control_verb verb);
+
+#endif

@@ -1,0 +1,22 @@
+/* Processes named without reuse: a pid and its start time. */
+#ifndef CELLPOST_KEEPER_PROCESS_H
+#define CELLPOST_KEEPER_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Field 22 of /proc/<pid>/stat (clock ticks since boot; proc(5)), or -1. */
+int64_t process_start_time(int64_t pid);
+
+/* True when that very process exists and is no zombie. */
+bool process_is_alive(int64_t pid, int64_t start_time);
+
+/* A pidfd of that very process (pidfd_open(2), then the start time is checked),
+ * or -1 when it is gone. Readable when it has ended. */
+int process_open(int64_t pid, int64_t start_time);
+
+/* CPU time so far (user + system, microseconds) and peak resident memory of one
+ * process from /proc; 0 on success. */
+int process_usage(int64_t pid, int64_t *cpu_us, int64_t *memory_peak_bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* Table events: the log behind the live feed, in order, with growing ids. */
+#ifndef CELLPOST_STORE_EVENT_H
+#define CELLPOST_STORE_EVENT_H
+
+#include <stddef.h>
+
+#include "core/base/json.h"
+#include "core/store/store.h"
+
+struct event_record {
+  int64_t id; /* given by the database */
+  int64_t at;
+  char *task;
+  char *run;  /* or NULL */
+  char *kind; /* "run.queued", "run.started", "run.output", "run.finished",
+                 "run.late", "kernel.started", "kernel.ended", "task.created",
+                 "task.deleted" */
+  struct json *content;
+};
+void event_record_free(struct event_record *record);
+
+/* Appends all in one transaction. */
+int event_append(struct store *store, const struct event_record *events,
+                 size_t count, struct err *err);
+/* Events with an id above `after`, of one task (NULL: all), oldest first. */
+int event_list(struct store *store, const char *task, int64_t after, int limit,
+               struct event_record **ret, size_t *count, struct err *err);
+void event_list_free(struct event_record *list, size_t count);
+
+#endif

@@ -1,0 +1,40 @@
+/* The registry and the history: cellpost.db, one file per table behind this.
+ *
+ * A `struct store` is a small pool of SQLite connections, safe for all threads:
+ * one writer (guarded by a mutex, so that threads of one process never spin on
+ * SQLITE_BUSY) and a few readers. Every function below and in the table headers
+ * is one whole operation: one statement, or one BEGIN IMMEDIATE transaction.
+ * No transaction is ever open while a kernel runs.
+ *
+ * Times are wall-clock microseconds (clock.h). Texts given in are borrowed and
+ * repaired when not UTF-8; NULs are kept. Texts given out belong to the record
+ * (…_record_free). ERR_NOT_FOUND, ERR_CONFLICT, ERR_NO_SPACE (disk full),
+ * ERR_IO. */
+#ifndef CELLPOST_STORE_STORE_H
+#define CELLPOST_STORE_STORE_H
+
+#include <stdint.h>
+
+#include "core/base/conf.h"
+#include "core/base/err.h"
+
+struct store;
+
+/* Opens or makes the database at `path`, runs the migrations of
+ * sql/migrations in one transaction, refuses a newer database. Files are made
+ * with mode 0640. WAL; synchronous FULL for CONF_SYNC_ALWAYS, else NORMAL. */
+int store_open(const char *path, enum conf_sync sync, struct store **ret,
+               struct err *err);
+void store_close(struct store *store); /* NULL is fine */
+
+/* A cheap number that changes when another process has written
+ * (PRAGMA data_version). */
+int store_version(struct store *store, int64_t *ret, struct err *err);
+
+/* A process of ours that started: rows tell which runs a dead process left. */
+int store_instance_start(struct store *store, const char *id,
+                         const char *program, int64_t pid, int64_t pid_start,
+                         struct err *err);
+int store_instance_end(struct store *store, const char *id, struct err *err);
+
+#endif
