@@ -25,11 +25,15 @@ FLAGS_asan    := -O1 -g -Werror -fno-omit-frame-pointer -fPIE \
                  -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FLAGS_tsan    := -O1 -g -fno-omit-frame-pointer -fPIE -fsanitize=thread
 FLAGS_cov     := -O0 -g --coverage -fPIE
+FLAGS_fuzz    := -O1 -g -Werror -fno-omit-frame-pointer -fPIE \
+                 -fsanitize=fuzzer-no-link,address,undefined \
+                 -fno-sanitize-recover=undefined
 LINK_release  := $(LINK_HARDEN)
 LINK_dev      := $(LINK_HARDEN)
 LINK_asan     := -pie -fsanitize=address,undefined
 LINK_tsan     := -pie -fsanitize=thread
 LINK_cov      := -pie --coverage
+LINK_fuzz     := -pie -fsanitize=fuzzer,address,undefined
 
 CFLAGS  := -std=gnu17 $(WARNINGS) $(FLAGS_$(MODE)) -D_GNU_SOURCE -I. -I$(BUILD) \
            $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(EXTRA_CFLAGS)
@@ -43,6 +47,8 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
 LIBRARY     := $(BUILD)/libcellpost.a
 PROGRAMS    := $(BUILD)/cellpost $(BUILD)/cellpost-keeper
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
 EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py))
 
@@ -84,6 +90,17 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 unit: $(UNIT_TESTS) ## build and run the unit tests (cmocka)
 	$(Q)tools/run-unit $(UNIT_TESTS)
 
+.PRECIOUS: $(BUILD)/tests/fuzz/%.o
+$(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBRARY)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+fuzz: ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
+	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang run-fuzzers
+
+run-fuzzers: $(FUZZERS)
+	$(Q)tools/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
+
 clean: ## remove everything that was built
 	rm -rf build
 
@@ -92,4 +109,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit clean help
+.PHONY: all unit fuzz run-fuzzers clean help

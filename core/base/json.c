@@ -44,12 +44,19 @@ struct json *json_string(const char *text) {
 }
 
 struct json *json_string_n(const char *text, size_t length) {
-  if (json_utf8_valid(text, length))
-    return made(json_object_new_string_len(text, (int)length));
+  if (text == NULL || json_utf8_valid(text, length))
+    return json_string_valid(text, length);
   struct buf repaired CLEANUP(buf_free) = BUF_INIT(3 * length);
   json_utf8_repair(text, length, &repaired);
-  return made(
-      json_object_new_string_len(buf_string(&repaired), (int)repaired.length));
+  return json_string_valid(buf_string(&repaired), repaired.length);
+}
+
+struct json *json_string_valid(const char *text, size_t length) {
+  if (text == NULL)
+    return NULL;
+  if (length > JSON_STRING_MOST)
+    abort();
+  return made(json_object_new_string_len(text, (int)length));
 }
 
 struct json *json_integer(int64_t value) {
@@ -112,7 +119,7 @@ struct json *json_copy(const struct json *value) {
     return digits != NULL ? json_number_text(digits, strlen(digits))
                           : json_number(json_as_number(value, 0));
   case JSON_STRING:
-    return json_string_n(json_text(value), json_text_length(value));
+    return json_string_valid(json_text(value), json_text_length(value));
   case JSON_ARRAY:
     return copy_array(value);
   case JSON_OBJECT:
@@ -248,6 +255,8 @@ int64_t json_as_integer(const struct json *value, int64_t otherwise) {
   return json_object_get_int64(inner(value));
 }
 
+/* strtod reads a point as the decimal mark because the programs never call
+ * setlocale. */
 double json_as_number(const struct json *value, double otherwise) {
   if (is_kind(value, json_type_int))
     return (double)json_object_get_int64(inner(value));

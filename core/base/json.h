@@ -15,6 +15,7 @@
 #ifndef CELLPOST_BASE_JSON_H
 #define CELLPOST_BASE_JSON_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,12 +69,18 @@ bool json_utf8_valid(const char *text, size_t length);
  * (maximal subparts, as Python's errors="replace" does). */
 int json_utf8_repair(const char *bytes, size_t length, struct buf *out);
 
+/* json-c counts the bytes of a string in an int, and adds a header. A longer
+ * text is an ERR_TOO_LARGE in json_parse; json_string_n must not get one. */
+#define JSON_STRING_MOST ((size_t)INT_MAX - 1024)
+
 /* Making values; each result belongs to the caller. Strings are repaired when
  * they are not valid UTF-8. json_string(NULL) is null. */
 struct json *json_object(void);
 struct json *json_array(void);
 struct json *json_string(const char *text);
 struct json *json_string_n(const char *text, size_t length);
+/* For bytes that are known to be valid UTF-8: not looked at again. */
+struct json *json_string_valid(const char *text, size_t length);
 struct json *json_integer(int64_t value);
 struct json *json_number(double value); /* null when not finite */
 struct json *json_boolean(bool value);
@@ -138,8 +145,8 @@ bool json_equal(const struct json *a, const struct json *b);
  * Notebook: as Python's json.dumps(indent=1, separators=(",", ": "),
  * ensure_ascii=False) writes it, keys sorted by code point when `sort` is set;
  * `depth` is the indentation level of the value's own first line (which is not
- * indented itself). -1 only when `out` is full, whose
- * content is then as it was before. */
+ * indented itself). -1 only when `out` is full; its content is then what it
+ * was before. */
 int json_write(const struct json *value, struct buf *out);
 int json_write_indented(const struct json *value, bool sort, unsigned depth,
                         struct buf *out);

@@ -26,7 +26,7 @@ enum {
   COST_OBJECT = 800, /* with room for 16 members */
   COST_ARRAY = 160,
   COST_SCALAR = 80,
-  COST_MEMBER = 64, /* a place in its container, the key's allocation */
+  COST_MEMBER = 96, /* a place in its container, the key's allocation */
 };
 
 struct parser {
@@ -182,7 +182,7 @@ static int parse_scalar(struct parser *parser, int token, struct json **ret) {
     *ret = json_boolean(token == JSON_TOKEN_TRUE);
     return 0;
   case JSON_TOKEN_STRING:
-    *ret = json_string_n(scan->bytes, scan->bytes_length);
+    *ret = json_string_valid(scan->bytes, scan->bytes_length);
     return 0;
   case JSON_TOKEN_INTEGER:
     *ret = json_integer(scan->integer);

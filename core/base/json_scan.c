@@ -1,9 +1,6 @@
 #include "core/base/json_scan.h"
 
-#include <limits.h>
-
-/* json-c counts the bytes of a string in an int and adds its own header. */
-#define STRING_MOST ((size_t)INT_MAX - 1024)
+#include "core/base/json.h"
 
 void json_scan_open(struct json_scan *scan, const char *text, size_t length,
                     bool tolerant) {
@@ -149,28 +146,25 @@ static int scan_escape(struct json_scan *scan, struct err *err) {
   return 0;
 }
 
-/* One byte that does not simply stand for itself; *run is where the bytes
- * begin that have not been copied yet. */
+/* What json_clean_run stopped at, other than the closing quote; *run is where
+ * the bytes begin that have not been copied yet. */
 static int scan_special(struct json_scan *scan, size_t *run, struct err *err) {
-  const char *here = scan->text + scan->offset;
-  bool escape = *here == '\\';
-  if (!escape) {
+  size_t here = scan->offset;
+  unsigned char byte = (unsigned char)scan->text[here];
+  if (byte < 0x20)
+    return fault(err, here, "a raw control character in a string");
+  if (byte != '\\' && !scan->tolerant)
+    return fault(err, here, "invalid UTF-8");
+  buf_append(&scan->scratch, scan->text + *run, here - *run);
+  if (byte == '\\') {
+    if (scan_escape(scan, err) < 0)
+      return -1;
+  } else {
     bool valid;
-    size_t step = json_utf8_step(here, scan->length - scan->offset, &valid);
-    if (step == 1 && valid)
-      return fault(err, scan->offset, "a raw control character in a string");
-    if (!valid && !scan->tolerant)
-      return fault(err, scan->offset, "invalid UTF-8");
-    scan->offset += step;
-    if (valid)
-      return 0;
-  }
-  buf_append(&scan->scratch, scan->text + *run,
-             (size_t)(here - scan->text) - *run);
-  if (escape && scan_escape(scan, err) < 0)
-    return -1;
-  if (!escape)
+    scan->offset +=
+        json_utf8_step(scan->text + here, scan->length - here, &valid);
     buf_text(&scan->scratch, JSON_REPLACEMENT);
+  }
   *run = scan->offset;
   return 0;
 }
@@ -181,7 +175,7 @@ static int scan_string(struct json_scan *scan, struct err *err) {
   size_t run = begin;
   for (;;) {
     scan->offset +=
-        json_plain_run(scan->text + scan->offset, scan->length - scan->offset);
+        json_clean_run(scan->text + scan->offset, scan->length - scan->offset);
     if (scan->offset == scan->length)
       return fault(err, scan->start, "a string that is not closed");
     if (scan->text[scan->offset] == '"')
@@ -197,7 +191,7 @@ static int scan_string(struct json_scan *scan, struct err *err) {
     scan->bytes_length = scan->scratch.length;
   }
   scan->offset++;
-  if (scan->bytes_length > STRING_MOST)
+  if (scan->bytes_length > JSON_STRING_MOST)
     return err_set(err, ERR_TOO_LARGE, "JSON: a string of 2 GiB at byte %zu",
                    scan->start);
   return JSON_TOKEN_STRING;

@@ -58,6 +58,11 @@ int json_scan_next(struct json_scan *scan, struct err *err);
  * maximal subpart that one U+FFFD replaces (Unicode 15, section 3.9). */
 size_t json_utf8_step(const char *text, size_t length, bool *valid);
 
+/* How many bytes at the start of `text` may stand as they are between the
+ * quotes of a JSON string: ends before a quote, a backslash, a control
+ * character or invalid UTF-8. */
+size_t json_clean_run(const char *text, size_t length);
+
 #define JSON_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 /* Is there a byte among these eight that is a quote, a backslash, a control

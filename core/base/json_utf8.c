@@ -42,18 +42,31 @@ size_t json_utf8_step(const char *text, size_t length, bool *valid) {
   return (size_t)lead->following + 1;
 }
 
+size_t json_clean_run(const char *text, size_t length) {
+  size_t run = 0;
+  for (;;) {
+    run += json_plain_run(text + run, length - run);
+    if (run == length || (unsigned char)text[run] < 0x80)
+      return run;
+    /* Text that is not ASCII mostly goes on so. */
+    while (run < length && (unsigned char)text[run] >= 0x80) {
+      bool valid;
+      size_t step = json_utf8_step(text + run, length - run, &valid);
+      if (!valid)
+        return run;
+      run += step;
+    }
+  }
+}
+
 /* The length of the valid UTF-8 that `text` begins with. */
 static size_t valid_run(const char *text, size_t length) {
   size_t run = 0;
   while (run < length) {
-    run += json_plain_run(text + run, length - run);
-    if (run == length)
+    run += json_clean_run(text + run, length - run);
+    if (run == length || (unsigned char)text[run] >= 0x80)
       break;
-    bool valid;
-    size_t step = json_utf8_step(text + run, length - run, &valid);
-    if (!valid)
-      break;
-    run += step;
+    run++; /* a quote, a backslash or a control character is valid UTF-8 */
   }
   return run;
 }

@@ -27,24 +27,22 @@ static int write_escape(unsigned char byte, struct buf *out) {
   return buf_append(out, escape, sizeof escape);
 }
 
-/* Writes what stands at text[0] and is not plain; returns how much of the text
- * that was. When `out` is full it remembers that itself. */
+/* Writes what json_clean_run stopped at; returns how much of the text that
+ * was. When `out` is full it remembers that itself. */
 static size_t write_special(const char *text, size_t length, struct buf *out) {
   bool valid;
   size_t step = json_utf8_step(text, length, &valid);
-  if (!valid)
-    buf_text(out, JSON_REPLACEMENT);
-  else if (step == 1)
+  if (valid)
     write_escape((unsigned char)text[0], out);
   else
-    buf_append(out, text, step);
+    buf_text(out, JSON_REPLACEMENT);
   return step;
 }
 
 static void append_string(const char *text, size_t length, struct buf *out) {
   buf_byte(out, '"');
   while (length > 0 && !out->overflowed) {
-    size_t run = json_plain_run(text, length);
+    size_t run = json_clean_run(text, length);
     buf_append(out, text, run);
     if (run < length)
       run += write_special(text + run, length - run, out);
@@ -155,7 +153,7 @@ static void write_members_sorted(const struct writer *writer,
   for (size_t i = 0; i < length; i++)
     json_next(object, &state, &members[i].key, &members[i].value);
   qsort(members, length, sizeof *members, compare_keys);
-  for (size_t i = 0; i < length; i++)
+  for (size_t i = 0; i < length && !writer->out->overflowed; i++)
     write_member(writer, &members[i], i == 0, depth);
 }
 
@@ -164,7 +162,8 @@ static void write_members(const struct writer *writer,
   struct member member;
   void *state = NULL;
   bool first = true;
-  while (json_next(object, &state, &member.key, &member.value)) {
+  while (!writer->out->overflowed &&
+         json_next(object, &state, &member.key, &member.value)) {
     write_member(writer, &member, first, depth);
     first = false;
   }
