@@ -82,7 +82,7 @@ $(BUILD)/cellpost-keeper: $(BUILD)/core/keeper/main.o $(LIBRARY)
 	@echo "  LD   $@"
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PRECIOUS: $(BUILD)/tests/unit/%.o
+.PRECIOUS: $(BUILD)/%.o
 $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ -lcmocka $(LDLIBS) -o $@
@@ -90,7 +90,6 @@ $(BUILD)/unit/%: $(BUILD)/tests/unit/%.o $(LIBRARY)
 unit: $(UNIT_TESTS) ## build and run the unit tests (cmocka)
 	$(Q)tools/run-unit $(UNIT_TESTS)
 
-.PRECIOUS: $(BUILD)/tests/fuzz/%.o
 $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
