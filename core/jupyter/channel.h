@@ -33,7 +33,9 @@ void channel_done(struct channel **channel);
 
 /* Sends one message; its fresh msg_id is left in id_out (WIRE_ID_SIZE bytes,
  * may be NULL). parent: the header that the message answers, or NULL.
- * Never blocks: a full or absent peer is ERR_UNAVAILABLE. */
+ * Never blocks: a full or absent peer is ERR_UNAVAILABLE. "Absent" is also a
+ * kernel to which the connection does not stand yet (channel_wait_connected);
+ * nothing is queued for one that may come later. */
 int channel_send(struct channel *channel, enum channel_name name,
                  const char *type, const struct json *content,
                  const struct json *metadata, const struct json *parent,
@@ -49,13 +51,25 @@ struct channel_watch {
 /* Waits until a message can be read on shell, iopub, stdin or control, or a
  * watch fires, or the timeout (milliseconds, -1: for ever) passes. Returns a
  * bit mask (1 << channel_name) of readable channels, 0 when only watches fired
- * or on timeout or EINTR, negative on failure. */
+ * or on timeout or EINTR, negative on failure. The watches are looked at in
+ * every call, also when messages are waiting already. */
 int channel_wait(struct channel *channel, struct channel_watch *watches,
                  unsigned count, int timeout_ms, struct err *err);
+#define CHANNEL_WATCHES_MAX 16
+
+/* The same, but until the kernel has taken the connection of `name`, so that a
+ * message can be sent there: 1 when it has. */
+int channel_wait_connected(struct channel *channel, enum channel_name name,
+                           struct channel_watch *watches, unsigned count,
+                           int timeout_ms, struct err *err);
 
 /* Takes the next message without waiting: 1 and *ret, or 0 when there is none.
- * Messages that break the protocol (bad signature, not JSON) are dropped and
- * counted, never an error. */
+ * Messages that break the protocol (bad signature, not JSON, more than
+ * WIRE_FRAMES_MAX frames) are dropped and counted, never an error; after many
+ * of them in a row 0 is returned, so that a kernel which sends nothing else
+ * cannot hold the caller. A frame over CHANNEL_FRAME_MAX bytes costs the
+ * connection (libzmq). */
+#define CHANNEL_FRAME_MAX ((int64_t)1 << 30)
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err);
 

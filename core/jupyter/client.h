@@ -67,7 +67,10 @@ int client_execute(struct channel *channel, const char *code, size_t length,
                    const struct execute_options *options, struct execution *ret,
                    struct err *err);
 
-/* What a received message means for the execution; updates it. */
+/* What a received message means for the execution; updates it. Output is
+ * stream, display_data, execute_result, update_display_data, error,
+ * clear_output, comm_open, comm_msg and comm_close; every other type is
+ * bookkeeping, whoever it belongs to. Times are those of receipt. */
 enum client_event {
   CLIENT_OUTPUT,  /* iopub, ours: give it to the collector */
   CLIENT_FOREIGN, /* iopub output of another parent or of none (late output) */
@@ -92,6 +95,10 @@ int client_nudge(struct channel *channel, struct err *err);
 
 /* interrupt_request on control, for interrupt_mode "message". */
 int client_interrupt(struct channel *channel, struct err *err);
+
+/* shutdown_request on control. The reply does not mean that the process has
+ * ended: watch the process. */
+int client_shutdown(struct channel *channel, bool restart, struct err *err);
 
 /* comm_close for a comm_open whose target nobody here knows. */
 int client_close_comm(struct channel *channel, const struct message *open,
