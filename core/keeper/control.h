@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/base/id.h"
 
 enum control_verb {
   CONTROL_START,     /* {task}: the living kernel, or a new one */
@@ -21,11 +21,13 @@ enum control_verb {
                         all that it started; answers when nothing is left */
   CONTROL_RESTART,   /* {task, reason}: stop, then start */
   CONTROL_STATUS,    /* {} | {kernel}: the keeper's or one kernel's state */
+  CONTROL_SHUTDOWN,  /* {}: stop every kernel, answer when nothing is left, end;
+                        for root and the keeper's own user only */
 };
 
 /* A kernel as the keeper tells it. */
 struct control_kernel {
-  char id[37];
+  char id[ID_UUID_SIZE];
   int64_t generation;
   int64_t pid;
   int64_t pid_start;
@@ -58,8 +60,12 @@ int control_stop(const char *socket_path, const char *task, const char *kernel,
 int control_restart(const char *socket_path, const char *task,
                     const char *reason, int timeout_ms,
                     struct control_kernel *ret, struct err *err);
+/* Works also for a kernel that has ended. While its end is being found out the
+ * answer waits, so alive == false comes with the end. kernel NULL: proves that
+ * the keeper answers; *ret is then zero but for pid, which is the keeper's. */
 int control_status(const char *socket_path, const char *kernel,
                    struct control_kernel *ret, struct err *err);
+int control_shutdown(const char *socket_path, int timeout_ms, struct err *err);
 
 /* Both ends: the table of verbs. Unknown: -1. */
 int control_verb_parse(const char *name);
