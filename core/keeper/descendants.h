@@ -1,0 +1,19 @@
+/* Everything that a process has started, found through /proc and killed. */
+#ifndef CELLPOST_KEEPER_DESCENDANTS_H
+#define CELLPOST_KEEPER_DESCENDANTS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Sends SIGKILL to every descendant of `root` (not to itself; children of
+ * children too, whatever their session or process group), after all of them
+ * were stopped, so that none can fork meanwhile and get away. `spare` (sorted,
+ * may be NULL) names processes that are left alone with all below them.
+ *
+ * A process whose parent has ended belongs to the next sub-reaper above
+ * (PR_SET_CHILD_SUBREAPER, prctl(2)): call this for the sub-reaper, and again
+ * until waitpid(2) says that no child is left. Returns how many were killed
+ * (zombies not counted), -1 when /proc cannot be read. */
+int descendants_kill(pid_t root, const pid_t *spare, size_t spare_count);
+
+#endif

@@ -1,0 +1,261 @@
+#include "core/keeper/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/keeper/descendants.h"
+#include "core/keeper/exit_record.h"
+#include "core/keeper/kernel_process.h"
+#include "core/keeper/log_ring.h"
+#include "core/keeper/process.h"
+
+#define START_LIMIT_S 10 /* for fork and execve, not for the kernel's start */
+#define ABANDON_LIMIT_MS 2000
+
+struct shim {
+  pid_t kernel;
+  int directory;
+  int signals; /* signalfd(2) */
+  int output;  /* what the kernel writes; -1 once nobody can write any more */
+  struct log_ring log;
+  int64_t terminate_grace_ms;
+  int64_t kill_at; /* 0: no SIGTERM was sent */
+  bool ended;
+  struct exit_record record;
+};
+
+static char *title_room;
+static size_t title_size;
+
+extern char **environ;
+
+/* Arguments and environment stand in memory one behind the other; how far that
+ * goes is how long a title may be. */
+void shim_take_title_room(char **argv) {
+  char *end = argv[0] + strlen(argv[0]) + 1;
+  char **const lists[] = {argv + 1, environ};
+  for (size_t list = 0; list < COUNT_OF(lists); list++)
+    for (char **text = lists[list]; *text != NULL && *text == end; text++)
+      end += strlen(*text) + 1;
+  title_room = argv[0];
+  title_size = (size_t)(end - argv[0]);
+}
+
+static void set_title(const char *title) {
+  prctl(PR_SET_NAME, SHIM_NAME);
+  if (title_room == NULL)
+    return;
+  memset(title_room, 0, title_size);
+  snprintf(title_room, title_size, "%s %s", SHIM_NAME, title);
+}
+
+static void signal_kernel(const struct shim *shim, int number) {
+  /* Before its setsid(2) the kernel has no group of its own. */
+  if (kill(-shim->kernel, number) != 0)
+    kill(shim->kernel, number);
+}
+
+static void terminate(struct shim *shim) {
+  signal_kernel(shim, SIGTERM);
+  signal_kernel(shim, SIGCONT);
+  if (shim->kill_at == 0)
+    shim->kill_at = clock_monotonic_ns() + shim->terminate_grace_ms * CLOCK_MS;
+}
+
+/* Reaps what has ended; false when there is no child left. */
+static bool reap(struct shim *shim) {
+  for (;;) {
+    int status;
+    struct rusage usage;
+    pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+    if (pid == 0)
+      return true;
+    if (pid < 0 && errno == EINTR)
+      continue;
+    if (pid < 0)
+      return false;
+    if (pid != shim->kernel)
+      continue;
+    shim->record = exit_record_of(status, &usage);
+    shim->ended = true;
+  }
+}
+
+static void take_signals(struct shim *shim) {
+  struct signalfd_siginfo info;
+  while (!shim->ended &&
+         read(shim->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+    if (info.ssi_signo == SIGCHLD)
+      reap(shim);
+    else if (info.ssi_signo == SIGTERM)
+      terminate(shim);
+    else if (info.ssi_signo == SIGINT)
+      signal_kernel(shim, SIGINT);
+    else if (info.ssi_signo == SIGQUIT)
+      signal_kernel(shim, SIGKILL);
+  }
+}
+
+/* Copies what is there into the log; true when there may be more. */
+static bool copy_output(struct shim *shim) {
+  static char bytes[16384];
+  ssize_t got = read(shim->output, bytes, sizeof bytes);
+  if (got > 0)
+    log_ring_write(&shim->log, bytes, (size_t)got);
+  else if (got == 0)
+    mem_close_descriptor(&shim->output);
+  return got > 0;
+}
+
+/* Bounded: a child of the kernel may go on writing for ever. */
+static void drain_output(struct shim *shim) {
+  for (int i = 0; i < 64 && shim->output >= 0; i++)
+    if (!copy_output(shim))
+      return;
+}
+
+static void watch(struct shim *shim) {
+  while (!shim->ended) {
+    struct pollfd polled[] = {{.fd = shim->signals, .events = POLLIN},
+                              {.fd = shim->output, .events = POLLIN}};
+    poll(polled, 2,
+         shim->kill_at == 0 ? -1 : clock_poll_timeout(shim->kill_at));
+    if (polled[1].revents != 0)
+      copy_output(shim);
+    if (polled[0].revents != 0)
+      take_signals(shim);
+    if (!shim->ended && shim->kill_at != 0 &&
+        clock_monotonic_ns() >= shim->kill_at) {
+      signal_kernel(shim, SIGKILL);
+      shim->kill_at = clock_monotonic_ns() + CLOCK_S;
+    }
+  }
+}
+
+/* Until waitpid says that there is no child, thus no descendant. */
+static void kill_descendants(struct shim *shim) {
+  int wait_ms = 1;
+  while (reap(shim)) {
+    descendants_kill(getpid(), NULL, 0);
+    drain_output(shim);
+    struct pollfd polled = {.fd = shim->signals, .events = POLLIN};
+    struct signalfd_siginfo info;
+    poll(&polled, 1, wait_ms);
+    while (read(shim->signals, &info, sizeof info) > 0)
+      continue;
+    wait_ms = wait_ms < 200 ? wait_ms * 2 : 200;
+  }
+}
+
+static _Noreturn void be_shim(struct shim *shim) {
+  watch(shim);
+  drain_output(shim);
+  exit_record_write(shim->directory, &shim->record, NULL);
+  kill_descendants(shim);
+  drain_output(shim);
+  _exit(0);
+}
+
+/* Makes the descriptors a shim lives with, all others are closed. */
+static int settle(const struct shim_order *order, int report,
+                  struct shim *ret_shim, int *ret_input, struct err *err) {
+  struct shim shim = {.directory = order->directory,
+                      .terminate_grace_ms = order->terminate_grace_ms};
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, NULL);
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
+      dup2(null, 2) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot prepare a process");
+  kernel_process_close_others((int[]){order->directory, report}, 2);
+  if (fchdir(order->directory) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot enter the kernel's directory");
+  if (log_ring_open(order->directory, &shim.log, err) != 0)
+    return -1;
+  int output[2];
+  shim.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (shim.signals < 0 || pipe2(output, O_CLOEXEC) != 0 ||
+      fcntl(output[0], F_SETFL, O_NONBLOCK) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot make a pipe");
+  shim.output = output[0];
+  *ret_input = output[1];
+  *ret_shim = shim;
+  return 0;
+}
+
+static _Noreturn void give_up(int report, const struct err *err) {
+  kernel_process_report_failure(report, err);
+  _exit(127);
+}
+
+static _Noreturn void run_shim(const struct shim_order *order, int report) {
+  struct shim shim;
+  int input = -1;
+  struct err err = {0};
+  if (settle(order, report, &shim, &input, &err) != 0)
+    give_up(report, &err);
+  shim.kernel = fork();
+  if (shim.kernel == 0)
+    kernel_process_run(order, input, report);
+  if (shim.kernel < 0) {
+    err_errno(&err, ERR_UNAVAILABLE, errno, "cannot fork");
+    give_up(report, &err);
+  }
+  close(input);
+  set_title(order->title);
+  /* Nobody else reaps the kernel: its start time can still be read, even when
+   * it has ended already. */
+  kernel_process_report_start(report, shim.kernel,
+                              process_start_time(shim.kernel));
+  close(report);
+  be_shim(&shim);
+}
+
+/* Ends a shim whose kernel never came to run: mostly it is ending already, else
+ * SIGQUIT makes it, and SIGKILL is for one that hangs. */
+static void abandon(const struct shim_process *process) {
+  struct pollfd polled = {.fd = process_open(process->pid, process->pid_start),
+                          .events = POLLIN};
+  kill(process->pid, SIGQUIT);
+  if (polled.fd < 0 || poll(&polled, 1, ABANDON_LIMIT_MS) <= 0)
+    kill(process->pid, SIGKILL);
+  mem_close_descriptor(&polled.fd);
+  while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+    continue;
+}
+
+int shim_start(const struct shim_order *order, struct shim_process *ret,
+               struct err *err) {
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot make a pipe");
+  struct shim_process process = {.pid = fork()};
+  if (process.pid == 0)
+    run_shim(order, report[1]);
+  int number = errno;
+  close(report[1]);
+  CLEANUP(mem_close_descriptor) int answer = report[0];
+  if (process.pid < 0)
+    return err_errno(err, ERR_UNAVAILABLE, number, "cannot fork");
+  process.pid_start = process_start_time(process.pid);
+  int64_t deadline = clock_monotonic_ns() + START_LIMIT_S * CLOCK_S;
+  if (kernel_process_await(answer, deadline, &process.kernel_pid,
+                           &process.kernel_start, err) != 0) {
+    abandon(&process);
+    return -1;
+  }
+  *ret = process;
+  return 0;
+}
