@@ -35,6 +35,7 @@ struct run_record {
   /* known when it is accepted */
   char *id; /* UUIDv7 */
   char *task;
+  int64_t number; /* 1, 2, … within the task; given by the store */
   char *code;
   size_t code_length;
   char code_sha256[65];
@@ -136,8 +137,8 @@ int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
                    struct err *err);
 
-/* The task's last final run before `id`, for "was a run of this kernel cut
- * off?"; ERR_NOT_FOUND. */
+/* The last final run of the task in this kernel, for "was a run of this kernel
+ * cut off?"; ERR_NOT_FOUND. */
 int run_previous(struct store *store, const char *task, const char *kernel,
                  struct run_record *ret, struct err *err);
 

@@ -1,0 +1,62 @@
+#include "core/store/event.h"
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/store/pool.h"
+#include "core/store/record.h"
+#include "core/store/within.h"
+
+static const struct field event_fields[] = {
+    FIELD(struct event_record, id, FIELD_INTEGER),
+    FIELD(struct event_record, at, FIELD_INTEGER),
+    FIELD(struct event_record, task, FIELD_TEXT),
+    FIELD(struct event_record, run, FIELD_TEXT),
+    FIELD(struct event_record, kind, FIELD_TEXT),
+    FIELD(struct event_record, content, FIELD_JSON),
+};
+static const struct shape event_shape = {event_fields, COUNT_OF(event_fields),
+                                         sizeof(struct event_record)};
+
+void event_record_free(struct event_record *record) {
+  record_free(&event_shape, record);
+}
+
+void event_list_free(struct event_record *list, size_t count) {
+  record_list_free(&event_shape, list, count);
+}
+
+int event_add(struct db *db, const struct event_record *events, size_t count,
+              struct err *err) {
+  for (size_t i = 0; i < count; i++) {
+    struct statement *statement = db_statement(db, "event_append");
+    record_bind(statement, &event_shape, &events[i]);
+    if (events[i].at == 0)
+      statement_bind_integer(statement, "at", clock_wall_us());
+    if (statement_run(statement, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+int event_append(struct store *store, const struct event_record *events,
+                 size_t count, struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0 ||
+      event_add(write.db, events, count, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}
+
+int event_list(struct store *store, const char *task, int64_t after, int limit,
+               struct event_record **ret, size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement =
+      db_statement(read.db, task == NULL ? "event_list" : "event_list_task");
+  if (task != NULL)
+    statement_bind_text(statement, "task", task);
+  statement_bind_integer(statement, "after", after);
+  statement_bind_integer(statement, "limit", limit);
+  return record_list(statement, &event_shape, (void **)ret, count, err);
+}

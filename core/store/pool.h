@@ -1,0 +1,58 @@
+/* The store's connections: one writer and a few readers. Private to the store.
+ *
+ * A `struct write` is one BEGIN IMMEDIATE transaction on the writer, held under
+ * its mutex; a `struct read` is one reader lent out. Both are given back by
+ * their cleanup, and a write that was not committed is rolled back then.
+ *
+ *   struct write CLEANUP(write_end) write;
+ *   if (write_begin(store, &write, err) < 0)
+ *     return -1;
+ *   …
+ *   return write_commit(&write, err);
+ */
+#ifndef CELLPOST_STORE_POOL_H
+#define CELLPOST_STORE_POOL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "core/store/db.h"
+#include "core/store/store.h"
+
+#define POOL_READERS 4
+
+struct store {
+  char *path;
+  enum conf_sync sync;
+  pid_t owner; /* the process that opened it: it cannot cross a fork */
+  pthread_mutex_t writing;
+  struct db *writer;
+  pthread_mutex_t reading;          /* guards the two arrays */
+  pthread_cond_t returned;          /* a reader is free again */
+  struct db *readers[POOL_READERS]; /* NULL: not opened yet */
+  bool lent[POOL_READERS];
+};
+
+struct write {
+  struct store *store; /* NULL: nothing to end */
+  struct db *db;
+};
+int write_begin(struct store *store, struct write *write, struct err *err);
+int write_commit(struct write *write, struct err *err);
+void write_end(struct write *write);
+
+struct read {
+  struct store *store; /* NULL: nothing to end */
+  int index;
+  struct db *db;
+};
+/* Waits for a free reader. */
+int read_begin(struct store *store, struct read *read, struct err *err);
+void read_end(struct read *read);
+
+/* store_open's and store_close's part: the lock objects and the connections. */
+void pool_init(struct store *store);
+void pool_close(struct store *store);
+
+#endif

@@ -1,0 +1,118 @@
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/store/pool.h"
+#include "core/store/run.h"
+#include "core/store/run_row.h"
+
+/* What the end of a run left: where its next output goes. */
+struct late_place {
+  int64_t run;
+  int64_t position;
+};
+
+static int find_place(struct db *db, const char *id, struct late_place *ret,
+                      struct err *err) {
+  struct statement *statement = db_statement(db, "output_next_position");
+  statement_bind_text(statement, "id", id);
+  int row = statement_step(statement, err);
+  if (row < 0)
+    return -1;
+  if (row == 0)
+    return err_set(err, ERR_NOT_FOUND, "no such run");
+  bool ended = statement_integer(statement, 1, 0) != 0;
+  *ret = (struct late_place){statement_integer(statement, 0, 0),
+                             statement_integer(statement, 2, 0)};
+  db_reset(db);
+  return ended ? 0
+               : err_set(err, ERR_CONFLICT,
+                         "the run has not ended: nothing is late");
+}
+
+static int count_late(struct db *db, const struct late_place *place,
+                      const struct json *outputs, struct err *err) {
+  struct statement *statement = db_statement(db, "run_count_late");
+  statement_bind_integer(statement, "count", (int64_t)json_length(outputs));
+  statement_bind_integer(statement, "run", place->run);
+  if (statement_run(statement, err) < 0)
+    return -1;
+  statement = db_statement(db, "run_event_late");
+  statement_bind_integer(statement, "at", clock_wall_us());
+  statement_bind_integer(statement, "position", place->position);
+  statement_bind_json(statement, "outputs", outputs);
+  statement_bind_integer(statement, "run", place->run);
+  return statement_run(statement, err) < 0 ? -1 : 0;
+}
+
+int run_add_late(struct store *store, const char *id,
+                 const struct json *outputs, struct err *err) {
+  struct write CLEANUP(write_end) write;
+  struct late_place place = {0, 0};
+  if (write_begin(store, &write, err) < 0 ||
+      find_place(write.db, id, &place, err) < 0 ||
+      run_add_outputs(write.db, place.run, (size_t)place.position, outputs,
+                      true, err) < 0 ||
+      count_late(write.db, &place, outputs, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}
+
+static const struct field place_fields[] = {
+    FIELD(struct run_display_place, run, FIELD_TEXT),
+    FIELD(struct run_display_place, position, FIELD_INTEGER),
+};
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "position is an integer");
+static const struct shape place_shape = {place_fields, COUNT_OF(place_fields),
+                                         sizeof(struct run_display_place)};
+
+int run_find_display(struct store *store, const char *task, const char *kernel,
+                     const char *display_id, struct run_display_place **ret,
+                     size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "display_find");
+  statement_bind_text(statement, "kernel", kernel);
+  statement_bind_text(statement, "display_id", display_id);
+  statement_bind_text(statement, "task", task);
+  return record_list(statement, &place_shape, (void **)ret, count, err);
+}
+
+void run_display_places_free(struct run_display_place *places, size_t count) {
+  record_list_free(&place_shape, places, count);
+}
+
+static int get_output(struct db *db, const char *run, size_t position,
+                      struct json **ret, struct err *err) {
+  struct statement *statement = db_statement(db, "output_get");
+  statement_bind_text(statement, "id", run);
+  statement_bind_integer(statement, "position", (int64_t)position);
+  int row = statement_step(statement, err);
+  if (row <= 0)
+    return row < 0 ? -1 : err_set(err, ERR_NOT_FOUND, "no such output");
+  int status = statement_json(statement, 0, ret, err);
+  db_reset(db);
+  return status;
+}
+
+int run_update_output(struct store *store, const char *run, size_t position,
+                      const struct json *data, const struct json *metadata,
+                      struct err *err) {
+  struct write CLEANUP(write_end) write;
+  struct json CLEANUP(json_done) *output = NULL;
+  if (write_begin(store, &write, err) < 0 ||
+      get_output(write.db, run, position, &output, err) < 0)
+    return -1;
+  json_set(output, "data", json_copy(data));
+  json_set(output, "metadata",
+           metadata == NULL ? json_object() : json_copy(metadata));
+  struct statement *statement = db_statement(write.db, "output_revise");
+  statement_bind_json(statement, "content", output);
+  statement_bind_integer(statement, "revised_at", clock_wall_us());
+  statement_bind_text(statement, "id", run);
+  statement_bind_integer(statement, "position", (int64_t)position);
+  if (statement_run(statement, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}

@@ -1,0 +1,132 @@
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/store/pool.h"
+#include "core/store/run.h"
+#include "core/store/run_row.h"
+
+int run_get(struct store *store, const char *id, struct run_record *ret,
+            struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "run_get");
+  statement_bind_text(statement, "id", id);
+  return record_one(statement, &run_shape, "run", ret, err);
+}
+
+/* ERR_NOT_FOUND unless the run exists: it may well have no outputs. */
+static int check_exists(struct db *db, const char *id, struct err *err) {
+  struct statement *statement = db_statement(db, "run_state");
+  statement_bind_text(statement, "id", id);
+  int row = statement_step(statement, err);
+  if (row == 0)
+    return err_set(err, ERR_NOT_FOUND, "no such run");
+  db_reset(db);
+  return row < 0 ? -1 : 0;
+}
+
+int run_outputs(struct store *store, const char *id, struct json **ret,
+                struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0 || check_exists(read.db, id, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "output_list");
+  statement_bind_text(statement, "id", id);
+  struct json CLEANUP(json_done) *outputs = json_array();
+  int row;
+  while ((row = statement_step(statement, err)) > 0) {
+    struct json *output;
+    if (statement_json(statement, 0, &output, err) < 0)
+      return -1;
+    json_push(outputs, output);
+  }
+  if (row < 0)
+    return -1;
+  *ret = MEM_STEAL(outputs);
+  return 0;
+}
+
+/* Where the list starts: below run `before`, in the order of the column that
+ * the list goes by (a task's numbers, or the sequence of all runs). */
+static int find_start(struct db *db, const char *task, const char *before,
+                      int64_t *ret, struct err *err) {
+  *ret = INT64_MAX;
+  if (before == NULL)
+    return 0;
+  struct statement *statement = db_statement(db, "run_position");
+  statement_bind_text(statement, "id", before);
+  int row = statement_step(statement, err);
+  if (row < 0)
+    return -1;
+  if (row == 0 ||
+      (task != NULL && strcmp(task, statement_text(statement, 2, NULL)) != 0))
+    return err_set(err, ERR_NOT_FOUND, "no such run to list from");
+  *ret = statement_integer(statement, task == NULL ? 0 : 1, 0);
+  db_reset(db);
+  return 0;
+}
+
+/* Ended runs and open ones stand in indexes of their own. */
+static const char *list_statement(const char *task, const char *status) {
+  static const char *const names[2][3] = {
+      {"run_list", "run_list_ended", "run_list_unended"},
+      {"run_list_task", "run_list_task_ended", "run_list_task_unended"},
+  };
+  int kind = 0;
+  if (status != NULL)
+    kind = run_status_is_final(run_status_parse(status)) ? 1 : 2;
+  return names[task != NULL][kind];
+}
+
+int run_list(struct store *store, const char *task, const char *before,
+             const char *status, int limit, struct run_record **ret,
+             size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  int64_t start;
+  if (read_begin(store, &read, err) < 0 ||
+      find_start(read.db, task, before, &start, err) < 0)
+    return -1;
+  struct statement *statement =
+      db_statement(read.db, list_statement(task, status));
+  if (task != NULL)
+    statement_bind_text(statement, "task", task);
+  if (status != NULL)
+    statement_bind_text(statement, "status", status);
+  statement_bind_integer(statement, "before", start);
+  statement_bind_integer(statement, "limit", limit);
+  return record_list(statement, &run_shape, (void **)ret, count, err);
+}
+
+int run_list_open(struct store *store, const char *task,
+                  struct run_record **ret, size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "run_list_open");
+  statement_bind_text(statement, "task", task);
+  return record_list(statement, &run_shape, (void **)ret, count, err);
+}
+
+int run_cancel_requested(struct store *store, const char *id, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "run_state");
+  statement_bind_text(statement, "id", id);
+  int row = statement_step(statement, err);
+  if (row <= 0)
+    return row < 0 ? -1 : err_set(err, ERR_NOT_FOUND, "no such run");
+  return statement_integer(statement, 2, 0) != 0;
+}
+
+int run_previous(struct store *store, const char *task, const char *kernel,
+                 struct run_record *ret, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "run_previous");
+  statement_bind_text(statement, "kernel", kernel);
+  statement_bind_text(statement, "task", task);
+  return record_one(statement, &run_shape, "run", ret, err);
+}

@@ -1,0 +1,35 @@
+/* What run.c, run_read.c and run_late.c share. Private to the store. */
+#ifndef CELLPOST_STORE_RUN_ROW_H
+#define CELLPOST_STORE_RUN_ROW_H
+
+#include "core/store/record.h"
+#include "core/store/run.h"
+
+extern const struct shape run_shape;
+
+/* A row of runs inside a transaction, as a statement with RETURNING sequence,
+ * task, kernel gave it. */
+struct run_row {
+  int64_t sequence;
+  char *task;
+  char *kernel; /* or NULL */
+};
+void run_row_free(struct run_row *row);
+
+/* Steps `statement` once: 1 and *ret, 0 when it changed nothing. */
+int run_row_step(struct db *db, struct statement *statement,
+                 struct run_row *ret, struct err *err);
+
+/* Why a change touched no row: ERR_NOT_FOUND, or ERR_CONFLICT with the state
+ * that the run is in. Always -1. */
+int run_explain(struct db *db, const char *id, struct err *err);
+
+/* Writes outputs[0..] at `position` and on. */
+int run_add_outputs(struct db *db, int64_t run, size_t position,
+                    const struct json *outputs, bool late, struct err *err);
+
+/* Ends the finished run's part in the history: its final event and its link in
+ * the integrity chain. */
+int run_seal(struct db *db, const struct run_row *row, struct err *err);
+
+#endif

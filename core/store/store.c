@@ -1,0 +1,114 @@
+#include "core/store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/store/migrate.h"
+#include "core/store/pool.h"
+
+/* A file that root makes belongs to whom its directory belongs to, so that an
+ * unprivileged process can open it as well. (SQLite then gives the -wal and
+ * -shm files the same owner and mode.) */
+static int give_to_directory_owner(int file, const char *path,
+                                   struct err *err) {
+  CLEANUP(mem_free_pointer) char *copy = mem_copy_text(path);
+  struct stat directory;
+  if (stat(dirname(copy), &directory) < 0 ||
+      fchown(file, directory.st_uid, directory.st_gid) < 0)
+    return err_errno(err, ERR_IO, errno, "owner of %s", path);
+  return 0;
+}
+
+/* Makes the file with our mode before SQLite makes it with its own. O_EXCL: an
+ * existing database is not opened here, since closing it would drop the locks
+ * that this process may hold on it. */
+static int make_file(const char *path, struct err *err) {
+  CLEANUP(mem_close_descriptor)
+  int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
+  if (file < 0)
+    return errno == EEXIST ? 0
+                           : err_errno(err, ERR_IO, errno, "making %s", path);
+  if (fchmod(file, 0640) < 0)
+    return err_errno(err, ERR_IO, errno, "mode of %s", path);
+  return geteuid() == 0 ? give_to_directory_owner(file, path, err) : 0;
+}
+
+static int open_writer(struct store *store, struct err *err) {
+  if (make_file(store->path, err) < 0 ||
+      db_open(store->path, DB_WRITER, store->sync == CONF_SYNC_ALWAYS,
+              &store->writer, err) < 0 ||
+      migrate_check(store->writer, err) < 0 ||
+      db_use_wal(store->writer, err) < 0)
+    return -1;
+  return migrate_run(store->writer, err);
+}
+
+int store_open(const char *path, enum conf_sync sync, struct store **ret,
+               struct err *err) {
+  struct store *store = mem_new(sizeof *store);
+  store->path = mem_copy_text(path);
+  store->sync = sync;
+  pool_init(store);
+  if (open_writer(store, err) < 0) {
+    store_close(store);
+    return err_wrap(err, "%s", path);
+  }
+  *ret = store;
+  return 0;
+}
+
+void store_close(struct store *store) {
+  if (store == NULL)
+    return;
+  pool_close(store);
+  free(store->path);
+  free(store);
+}
+
+int store_version(struct store *store, int64_t *ret, struct err *err) {
+  /* The number is the connection's own: always ask the same one. */
+  pthread_mutex_lock(&store->writing);
+  struct statement *statement = db_statement(store->writer, "data_version");
+  int row = statement_step(statement, err);
+  if (row > 0)
+    *ret = statement_integer(statement, 0, 0);
+  db_reset(store->writer);
+  pthread_mutex_unlock(&store->writing);
+  return row > 0 ? 0 : -1;
+}
+
+int store_instance_start(struct store *store, const char *id,
+                         const char *program, int64_t pid, int64_t pid_start,
+                         struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(write.db, "instance_start");
+  statement_bind_text(statement, "id", id);
+  statement_bind_text(statement, "program", program);
+  statement_bind_integer(statement, "pid", pid);
+  statement_bind_integer(statement, "pid_start", pid_start);
+  statement_bind_integer(statement, "started_at", clock_wall_us());
+  if (statement_run(statement, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}
+
+int store_instance_end(struct store *store, const char *id, struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(write.db, "instance_end");
+  statement_bind_integer(statement, "ended_at", clock_wall_us());
+  statement_bind_text(statement, "id", id);
+  if (statement_run(statement, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}

@@ -1,0 +1,130 @@
+#include "core/store/task.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/store/pool.h"
+#include "core/store/record.h"
+
+static const struct field task_fields[] = {
+    FIELD(struct task_record, id, FIELD_TEXT),
+    FIELD(struct task_record, kernelspec, FIELD_TEXT),
+    FIELD(struct task_record, settings, FIELD_JSON),
+    FIELD(struct task_record, created_by, FIELD_TEXT),
+    FIELD(struct task_record, created_at, FIELD_INTEGER),
+    FIELD(struct task_record, deleted_at, FIELD_INTEGER_OR_ZERO),
+    FIELD(struct task_record, runs, FIELD_INTEGER),
+    FIELD(struct task_record, last_run_at, FIELD_INTEGER_OR_ZERO),
+    FIELD(struct task_record, last_status, FIELD_TEXT),
+};
+static const struct shape task_shape = {task_fields, COUNT_OF(task_fields),
+                                        sizeof(struct task_record)};
+
+void task_record_free(struct task_record *record) {
+  record_free(&task_shape, record);
+}
+
+void task_list_free(struct task_record *list, size_t count) {
+  record_list_free(&task_shape, list, count);
+}
+
+/* No settings and an empty object mean the same. */
+static bool settings_equal(const struct json *a, const struct json *b) {
+  if (json_length(a) == 0 || json_length(b) == 0)
+    return json_length(a) == json_length(b);
+  return json_equal(a, b);
+}
+
+/* 1: the task must be (re)made; 0: it lives just so. */
+static int must_make(struct db *db, const char *id, const char *kernelspec,
+                     const struct json *settings, struct err *err) {
+  struct statement *statement = db_statement(db, "task_find");
+  statement_bind_text(statement, "id", id);
+  int row = statement_step(statement, err);
+  if (row <= 0)
+    return row < 0 ? -1 : 1;
+  struct task_record CLEANUP(task_record_free) found;
+  if (record_load(statement, &task_shape, &found, err) < 0)
+    return -1;
+  db_reset(db);
+  if (found.deleted_at != 0)
+    return 1;
+  if (strcmp(found.kernelspec, kernelspec) != 0)
+    return err_set(err, ERR_CONFLICT,
+                   "task %s exists with another kernelspec (%s)", id,
+                   found.kernelspec);
+  if (!settings_equal(found.settings, settings))
+    return err_set(err, ERR_CONFLICT, "task %s exists with other settings", id);
+  return 0;
+}
+
+static int add_event(struct db *db, const char *name, const char *id,
+                     int64_t at, struct err *err) {
+  struct statement *statement = db_statement(db, name);
+  statement_bind_integer(statement, "at", at);
+  statement_bind_text(statement, "id", id);
+  return statement_run(statement, err) < 0 ? -1 : 0;
+}
+
+int task_put(struct store *store, const char *id, const char *kernelspec,
+             const struct json *settings, const char *created_by,
+             struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0)
+    return -1;
+  int make = must_make(write.db, id, kernelspec, settings, err);
+  if (make <= 0)
+    return make;
+  int64_t now = clock_wall_us();
+  struct statement *statement = db_statement(write.db, "task_insert");
+  statement_bind_text(statement, "id", id);
+  statement_bind_text(statement, "kernelspec", kernelspec);
+  statement_bind_json(statement, "settings", settings);
+  statement_bind_text(statement, "created_by", created_by);
+  statement_bind_integer(statement, "created_at", now);
+  if (statement_run(statement, err) < 0 ||
+      add_event(write.db, "task_event_created", id, now, err) < 0 ||
+      write_commit(&write, err) < 0)
+    return -1;
+  return 1;
+}
+
+int task_get(struct store *store, const char *id, struct task_record *ret,
+             struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "task_get");
+  statement_bind_text(statement, "id", id);
+  return record_one(statement, &task_shape, "task", ret, err);
+}
+
+int task_list(struct store *store, const char *after, int limit,
+              struct task_record **ret, size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "task_list");
+  statement_bind_text(statement, "after", after == NULL ? "" : after);
+  statement_bind_integer(statement, "limit", limit);
+  return record_list(statement, &task_shape, (void **)ret, count, err);
+}
+
+int task_delete(struct store *store, const char *id, struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0)
+    return -1;
+  int64_t now = clock_wall_us();
+  struct statement *statement = db_statement(write.db, "task_delete");
+  statement_bind_integer(statement, "deleted_at", now);
+  statement_bind_text(statement, "id", id);
+  int changed = statement_run(statement, err);
+  if (changed < 0)
+    return -1;
+  if (changed == 0)
+    return err_set(err, ERR_NOT_FOUND, "no such task");
+  if (add_event(write.db, "task_event_deleted", id, now, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}

@@ -1,0 +1,44 @@
+-- name: output_insert
+INSERT INTO outputs (run, position, kind, content, sha256, late, added_at)
+VALUES (:run, :position, :kind, :content, :sha256, :late, :added_at);
+
+-- name: output_list
+SELECT content FROM outputs
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id)
+ ORDER BY position;
+
+-- name: output_get
+SELECT content FROM outputs
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id)
+   AND position = :position;
+
+-- name: output_revise
+UPDATE outputs SET content = :content, revised_at = :revised_at
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id)
+   AND position = :position;
+
+-- name: output_next_position
+SELECT sequence, ended_at IS NOT NULL AS ended,
+       (SELECT coalesce(max(position) + 1, 0) FROM outputs
+         WHERE run = runs.sequence) AS position
+  FROM runs WHERE id = :id;
+
+-- name: run_count_late
+UPDATE runs SET late_outputs = late_outputs + :count WHERE sequence = :run;
+
+-- name: run_event_late
+INSERT INTO events (at, task, run, kind, content)
+SELECT :at, task, id, 'run.late',
+       json_object('position', :position, 'outputs', json(:outputs))
+  FROM runs WHERE sequence = :run;
+
+-- name: display_insert
+INSERT OR IGNORE INTO displays (kernel, display_id, run, position)
+VALUES (:kernel, :display_id, :run, :position);
+
+-- name: display_find
+SELECT runs.id AS run, displays.position
+  FROM displays JOIN runs ON runs.sequence = displays.run
+ WHERE displays.kernel = :kernel AND displays.display_id = :display_id
+   AND runs.task = :task
+ ORDER BY displays.run, displays.position;

@@ -1,0 +1,29 @@
+-- name: begin
+BEGIN IMMEDIATE;
+
+-- name: commit
+COMMIT;
+
+-- name: rollback
+ROLLBACK;
+
+-- name: schema_views
+SELECT name FROM sqlite_schema WHERE type = 'view';
+
+-- name: meta_get
+SELECT value FROM meta WHERE name = :name;
+
+-- name: meta_set
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: instance_start
+INSERT INTO instances (id, program, pid, pid_start, started_at)
+VALUES (:id, :program, :pid, :pid_start, :started_at);
+
+-- name: instance_end
+UPDATE instances SET ended_at = :ended_at
+ WHERE id = :id AND ended_at IS NULL;
+
+-- name: data_version
+PRAGMA data_version;
