@@ -1,6 +1,9 @@
 -- name: kernel_latest
 SELECT * FROM kernels WHERE task = :task ORDER BY generation DESC LIMIT 1;
 
+-- name: kernel_generation
+SELECT * FROM kernels WHERE task = :task AND generation = :generation;
+
 -- name: kernel_get
 SELECT * FROM kernels WHERE id = :id;
 
