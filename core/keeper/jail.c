@@ -20,10 +20,22 @@ static int switch_user(const struct jail *jail, struct err *err) {
   return 0;
 }
 
-int jail_enter(const struct jail *jail, struct err *err) {
+static int set_limits(const struct jail *jail, struct err *err) {
   const struct rlimit none = {0, 0};
+  struct rlimit files;
   if (setrlimit(RLIMIT_CORE, &none) != 0)
     return err_errno(err, ERR_IO, errno, "cannot forbid core dumps");
+  if (jail->open_files == 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+    return 0;
+  files.rlim_cur = jail->open_files;
+  if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot limit open files");
+  return 0;
+}
+
+int jail_enter(const struct jail *jail, struct err *err) {
+  if (set_limits(jail, err) != 0)
+    return -1;
   umask(077);
   if (jail->switch_user && switch_user(jail, err) != 0)
     return -1;

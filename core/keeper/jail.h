@@ -15,6 +15,7 @@
 #define CELLPOST_KEEPER_JAIL_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "core/base/err.h"
@@ -25,6 +26,7 @@ struct jail {
   bool switch_user;
   uid_t uid;
   gid_t gid;
+  rlim_t open_files; /* soft RLIMIT_NOFILE of the kernel; 0: as it is */
 };
 
 /* On failure the kernel must not run: the text says which step failed. */

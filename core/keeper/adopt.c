@@ -1,0 +1,172 @@
+#include "core/keeper/adopt.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/keeper/process.h"
+#include "core/keeper/registry.h"
+#include "core/keeper/strays.h"
+
+struct shim_found {
+  pid_t pid;
+  int64_t start;
+  char id[ID_UUID_SIZE];
+  bool known; /* the table has its kernel */
+};
+
+struct shims {
+  struct shim_found *list;
+  size_t count;
+};
+
+static void shims_free(struct shims *shims) { free(shims->list); }
+
+static bool has_shim_name(int proc, const char *pid) {
+  char path[32];
+  CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
+  snprintf(path, sizeof path, "%.20s/comm", pid);
+  CLEANUP(mem_close_descriptor)
+  int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
+  return file >= 0 && fs_read_all(file, &name, NULL) == 0 &&
+         strcmp(buf_string(&name), SHIM_NAME "\n") == 0;
+}
+
+static bool is_ours(int proc, const char *pid) {
+  struct stat status;
+  return fstatat(proc, pid, &status, 0) == 0 && status.st_uid == geteuid();
+}
+
+/* A shim stands in its directory, <shims>/<id>, also when that was removed. */
+static bool read_id(int proc, const char *pid, const char *shims,
+                    char id[ID_UUID_SIZE]) {
+  char path[32], directory[PATH_MAX];
+  snprintf(path, sizeof path, "%.20s/cwd", pid);
+  ssize_t length = readlinkat(proc, path, directory, sizeof directory - 1);
+  size_t before = strlen(shims);
+  if (length < (ssize_t)(before + ID_UUID_SIZE))
+    return false;
+  directory[length] = '\0';
+  if (strncmp(directory, shims, before) != 0 || directory[before] != '/')
+    return false;
+  snprintf(id, ID_UUID_SIZE, "%.36s", directory + before + 1);
+  return id_is_uuid(id);
+}
+
+static void add_if_shim(int proc, const char *name, const char *directory,
+                        struct shims *ret) {
+  struct shim_found found = {.pid = (pid_t)atoi(name)};
+  if (!isdigit((unsigned char)*name) || !is_ours(proc, name) ||
+      !has_shim_name(proc, name) || !read_id(proc, name, directory, found.id))
+    return;
+  found.start = process_start_time(found.pid);
+  ret->list = mem_grow(ret->list, ret->count + 1, sizeof *ret->list);
+  ret->list[ret->count++] = found;
+}
+
+/* Other instances on this machine have shims, too: those of our directory are
+ * meant. */
+static int find_shims(const struct keeper *keeper, struct shims *ret,
+                      struct err *err) {
+  char path[64], directory[PATH_MAX];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", keeper->places.shims);
+  ssize_t length = readlink(path, directory, sizeof directory - 1);
+  DIR *proc = opendir("/proc");
+  if (proc == NULL || length < 0)
+    return err_errno(err, ERR_IO, errno, "cannot read /proc");
+  directory[length] = '\0';
+  for (const struct dirent *entry; (entry = readdir(proc)) != NULL;)
+    add_if_shim(dirfd(proc), entry->d_name, directory, ret);
+  closedir(proc);
+  return 0;
+}
+
+static struct shim_found *find_shim(const struct shims *shims, const char *id) {
+  for (size_t i = 0; i < shims->count; i++)
+    if (strcmp(shims->list[i].id, id) == 0)
+      return &shims->list[i];
+  return NULL;
+}
+
+static void adopt_row(struct keeper *keeper, const struct kernel_record *record,
+                      const struct shims *shims) {
+  struct shim_found *shim = find_shim(shims, record->id);
+  if (shim != NULL)
+    shim->known = true;
+  const struct kernel *kernel =
+      registry_add(keeper, record, shim == NULL ? 0 : shim->pid,
+                   shim == NULL ? 0 : shim->start);
+  bool alive = shim != NULL && !registry_is_dead(kernel);
+  log_set_task(record->task);
+  log_info("kernel %s %s", record->id,
+           alive ? "is adopted" : "ended while no keeper ran");
+  log_set_task(NULL);
+}
+
+static int adopt_rows(struct keeper *keeper, const struct shims *shims,
+                      struct err *err) {
+  struct kernel_record *records = NULL;
+  size_t count = 0;
+  if (kernel_list_alive(keeper->store, &records, &count, err) != 0)
+    return -1;
+  for (size_t i = 0; i < count; i++)
+    adopt_row(keeper, &records[i], shims);
+  kernel_list_free(records, count);
+  return 0;
+}
+
+static void end_stray(struct keeper *keeper, const struct shim_found *shim) {
+  CLEANUP(mem_free_pointer)
+  char *directory = mem_format("%s/kernels/%s", keeper->places.run, shim->id);
+  struct kernel_record record = {.id = (char *)shim->id,
+                                 .directory = directory};
+  struct kernel *kernel = registry_add(keeper, &record, shim->pid, shim->start);
+  registry_signal_shim(kernel, SIGQUIT, NULL);
+  registry_stop(kernel, KERNEL_END_STOPPED, "");
+  log_warning("kernel %s is in no table: it is ended", shim->id);
+}
+
+static void sweep(struct keeper *keeper, int parent) {
+  int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+  if (listing == NULL) {
+    mem_close_descriptor(&copy);
+    return;
+  }
+  for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+    const char *name = entry->d_name;
+    if (!id_is_uuid(name) || registry_find(keeper, name) != NULL)
+      continue;
+    CLEANUP(mem_free_pointer)
+    char *directory = mem_format("%s/kernels/%s", keeper->places.run, name);
+    strays_kill(directory);
+    fs_remove_tree(parent, name, NULL);
+    log_info("what kernel %s left is removed", name);
+  }
+  closedir(listing);
+}
+
+int adopt_all(struct keeper *keeper, struct err *err) {
+  CLEANUP(shims_free) struct shims shims = {0};
+  if (find_shims(keeper, &shims, err) != 0 ||
+      adopt_rows(keeper, &shims, err) != 0)
+    return -1;
+  for (size_t i = 0; i < shims.count; i++)
+    if (!shims.list[i].known)
+      end_stray(keeper, &shims.list[i]);
+  sweep(keeper, keeper->places.kernels);
+  sweep(keeper, keeper->places.shims);
+  return 0;
+}

@@ -1,0 +1,42 @@
+/* What the rooms of the cellpost-keeper program share. One thread. */
+#ifndef CELLPOST_KEEPER_KEEPER_H
+#define CELLPOST_KEEPER_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/conf.h"
+#include "core/keeper/control.h"
+#include "core/keeper/loop.h"
+#include "core/keeper/places.h"
+#include "core/store/store.h"
+
+#define KEEPER_NEVER INT64_MAX /* as a deadline */
+#define KEEPER_ENDED_KEPT 64   /* ended kernels whose log's end is kept */
+
+struct kernel; /* registry.h */
+struct client; /* server.h */
+struct waiter; /* verbs.h */
+
+struct keeper {
+  const struct conf *conf;
+  struct places places;
+  struct loop loop;
+  struct store *store;
+
+  struct kernel *kernels;
+  struct control_kernel *ended[KEEPER_ENDED_KEPT]; /* a ring, newest last */
+  unsigned ended_next;
+
+  struct loop_source listener;
+  struct client *clients;
+  unsigned client_count;
+  int spare; /* a descriptor to give up when there is no other */
+  struct waiter *waiters;
+
+  int64_t cull_at; /* when to look for idle kernels next */
+  bool closing;    /* no kernel is started any more */
+  bool done;       /* the loop ends */
+};
+
+#endif

@@ -1,0 +1,204 @@
+/* cellpost-keeper: starts, watches and ends kernels. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/keeper/adopt.h"
+#include "core/keeper/cull.h"
+#include "core/keeper/keeper.h"
+#include "core/keeper/registry.h"
+#include "core/keeper/server.h"
+#include "core/keeper/shim.h"
+#include "core/keeper/verbs.h"
+
+#define STOP_LIMIT_MS (10 * 60 * 1000)
+
+struct options {
+  const char *conf;
+  bool check, stop_kernels;
+};
+
+static const char usage[] =
+    "usage: cellpost-keeper [-n] [--stop-kernels] [-c FILE]\n"
+    "\n"
+    "Starts, watches and ends the kernels of Cellpost.\n"
+    "\n"
+    "  -c, --config FILE   the configuration (default: none, all defaults)\n"
+    "  -n, --check         check the configuration and end\n"
+    "      --stop-kernels  end every kernel and the keeper that runs, then "
+    "end\n"
+    "  -h, --help          this text\n"
+    "\n"
+    "SIGTERM and SIGINT end the keeper and leave the kernels alone; the next\n"
+    "keeper finds them again.\n";
+
+static int fail(const struct err *err) {
+  log_error("%s", err->text);
+  return EXIT_FAILURE;
+}
+
+/* Returns -1 to go on, else the exit code. */
+static int parse_options(int argc, char **argv, struct options *ret) {
+  static const struct option names[] = {
+      {"config", required_argument, NULL, 'c'},
+      {"check", no_argument, NULL, 'n'},
+      {"stop-kernels", no_argument, NULL, 's'},
+      {"help", no_argument, NULL, 'h'},
+      {0},
+  };
+  int option;
+  while ((option = getopt_long(argc, argv, "c:nh", names, NULL)) != -1) {
+    if (option == 'c')
+      ret->conf = optarg;
+    else if (option == 'n')
+      ret->check = true;
+    else if (option == 's')
+      ret->stop_kernels = true;
+    else
+      return fputs(usage, option == 'h' ? stdout : stderr) < 0 || option != 'h';
+  }
+  if (optind == argc)
+    return -1;
+  fputs(usage, stderr);
+  return EXIT_FAILURE;
+}
+
+/* A descriptor below 3 that is closed would be given to a file of ours, and a
+ * shim would take it for its stdin. */
+static void fill_standard_descriptors(void) {
+  int descriptor;
+  do
+    descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
+  while (descriptor >= 0 && descriptor < 3);
+  mem_close_descriptor(&descriptor);
+}
+
+static void on_signal(void *context) {
+  struct keeper *keeper = context;
+  keeper->done = true;
+}
+
+static int watch_signals(struct keeper *keeper, struct loop_source *source,
+                         struct err *err) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  *source = (struct loop_source){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                                 on_signal, keeper};
+  if (source->descriptor < 0)
+    return err_errno(err, ERR_IO, errno, "cannot watch signals");
+  return loop_add(&keeper->loop, source, err);
+}
+
+static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Ends first, then those who wait for them, then what time asks for. */
+static void run(struct keeper *keeper, bool until_empty) {
+  while (!keeper->done) {
+    int64_t next = registry_turn(keeper);
+    verbs_turn(keeper);
+    next = sooner(next, registry_turn(keeper));
+    if (keeper->done || (until_empty && keeper->kernels == NULL))
+      return;
+    next = sooner(next, cull_turn(keeper));
+    next = sooner(next, server_turn(keeper));
+    loop_turn(&keeper->loop,
+              next == KEEPER_NEVER ? -1 : clock_poll_timeout(next));
+  }
+}
+
+/* Two pidfds a kernel, one descriptor a client, and what else there is. The
+ * kernels keep the limit that the keeper was started with: programs that use
+ * select(2) rely on it. */
+static void raise_descriptor_limit(const struct conf *conf, struct jail *jail) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+    return;
+  rlim_t wanted = (rlim_t)conf->max_kernels * 3 + 2048;
+  jail->open_files = limit.rlim_cur;
+  if (limit.rlim_cur >= wanted)
+    return;
+  limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+    log_warning("the limit of open files cannot be raised");
+}
+
+/* Without a socket when it is only there to end what another one left. */
+static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
+  struct loop_source signals;
+  if (watch_signals(keeper, &signals, err) != 0 || adopt_all(keeper, err) != 0)
+    return -1;
+  if (stop_kernels)
+    verbs_stop_all(keeper, "The service was shut down.");
+  else if (server_open(keeper, err) != 0)
+    return -1;
+  log_info("ready");
+  run(keeper, stop_kernels);
+  log_info("ends");
+  loop_remove(&keeper->loop, &signals);
+  return 0;
+}
+
+static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
+  struct keeper keeper = {
+      .conf = conf, .loop.epoll = -1, .listener.descriptor = -1, .spare = -1};
+  if (places_open(conf, &keeper.places, err) != 0)
+    return -1;
+  raise_descriptor_limit(conf, &keeper.places.jail);
+  int result = -1;
+  if (store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
+      loop_open(&keeper.loop, err) == 0)
+    result = serve(&keeper, stop_kernels, err);
+  server_close(&keeper);
+  registry_close(&keeper);
+  loop_close(&keeper.loop);
+  store_close(keeper.store);
+  places_close(&keeper.places);
+  return result;
+}
+
+/* Asks the keeper that runs; when none does, becomes one for the purpose. */
+static int stop_kernels(const struct conf *conf, struct err *err) {
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  if (control_shutdown(path, STOP_LIMIT_MS, err) == 0)
+    return 0;
+  return err->kind == ERR_UNAVAILABLE ? keep(conf, true, err) : -1;
+}
+
+int main(int argc, char **argv) {
+  struct options options = {0};
+  struct err err = {0};
+  CLEANUP(conf_done) struct conf *conf = NULL;
+  enum log_level level = LOG_LEVEL_INFO;
+  fill_standard_descriptors();
+  umask(022);
+  log_init(STDERR_FILENO, level, "cellpost-keeper");
+  int code = parse_options(argc, argv, &options);
+  if (code >= 0)
+    return code;
+  if (conf_load(options.conf, &conf, &err) != 0)
+    return fail(&err);
+  if (options.check)
+    return puts("The configuration is right.") < 0;
+  log_level_from_name(conf->log_level, &level);
+  log_init(STDERR_FILENO, level, "cellpost-keeper");
+  shim_take_title_room(argv);
+  int result =
+      options.stop_kernels ? stop_kernels(conf, &err) : keep(conf, false, &err);
+  return result == 0 ? EXIT_SUCCESS : fail(&err);
+}

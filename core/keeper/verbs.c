@@ -1,0 +1,269 @@
+#include "core/keeper/verbs.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/keeper/ending.h"
+#include "core/keeper/launch.h"
+#include "core/keeper/process.h"
+#include "core/keeper/registry.h"
+
+typedef bool condition(struct keeper *keeper,
+                       const struct control_request *request);
+typedef void action(struct keeper *keeper, struct client *client,
+                    const struct control_request *request);
+
+struct waiter {
+  struct waiter *next;
+  struct client *client;
+  struct control_request request;
+  condition *until;
+  action *then;
+};
+
+static void wait_until(struct keeper *keeper, struct client *client,
+                       const struct control_request *request, condition *until,
+                       action *then) {
+  struct waiter *waiter = mem_new(sizeof *waiter);
+  *waiter = (struct waiter){NULL, client, *request, until, then};
+  struct waiter **last = &keeper->waiters;
+  while (*last != NULL)
+    last = &(*last)->next;
+  *last = waiter;
+}
+
+static void refuse(struct client *client, enum err_kind kind,
+                   const char *text) {
+  struct err err = {0};
+  err_set(&err, kind, "%s", text);
+  server_refuse(client, &err);
+}
+
+static void answer_nothing(struct client *client) {
+  server_answer(client, &(struct control_kernel){0});
+}
+
+static void answer_kernel(struct client *client, const struct kernel *kernel,
+                          bool fresh) {
+  struct control_kernel told;
+  registry_tell(kernel, &told);
+  told.fresh = fresh;
+  server_answer(client, &told);
+}
+
+static void start_new(struct keeper *keeper, struct client *client,
+                      const struct control_request *request) {
+  struct err err = {0};
+  struct kernel *kernel = NULL;
+  size_t count = registry_count(keeper);
+  if (keeper->closing)
+    err_set(&err, ERR_UNAVAILABLE, "the keeper is ending");
+  else if (count >= (size_t)keeper->conf->max_kernels)
+    err_set(&err, ERR_UNAVAILABLE,
+            "%zu kernels run already, and no more than %lld may (max_kernels): "
+            "delete a task that is not needed, or try again later",
+            count, (long long)keeper->conf->max_kernels);
+  else
+    launch_kernel(keeper, request->task, &kernel, &err);
+  log_set_task(request->task);
+  if (kernel != NULL) {
+    log_info("kernel %s started, pid %d", kernel->id,
+             (int)kernel->process.kernel_pid);
+    answer_kernel(client, kernel, true);
+  } else {
+    log_warning("no kernel started: %s", err.text);
+    server_refuse(client, &err);
+  }
+  log_set_task(NULL);
+}
+
+static bool is_settled(struct keeper *keeper,
+                       const struct control_request *request) {
+  const struct kernel *kernel = registry_find_task(keeper, request->task);
+  return kernel == NULL ||
+         (kernel->asked == KERNEL_END_NONE && !registry_is_dead(kernel));
+}
+
+static void start(struct keeper *keeper, struct client *client,
+                  const struct control_request *request) {
+  const struct kernel *kernel = registry_find_task(keeper, request->task);
+  if (kernel == NULL)
+    start_new(keeper, client, request);
+  else if (is_settled(keeper, request))
+    answer_kernel(client, kernel, false);
+  else
+    wait_until(keeper, client, request, is_settled, start);
+}
+
+static struct kernel *find_living(struct keeper *keeper,
+                                  const struct control_request *request) {
+  struct kernel *kernel = registry_find(keeper, request->kernel);
+  return kernel == NULL || registry_is_dead(kernel) ? NULL : kernel;
+}
+
+static void interrupt(struct keeper *keeper, struct client *client,
+                      const struct control_request *request) {
+  struct kernel *kernel = find_living(keeper, request);
+  if (kernel == NULL || registry_signal_shim(kernel, SIGINT, NULL) != 0)
+    refuse(client, ERR_NOT_FOUND, "no such kernel runs");
+  else
+    answer_nothing(client);
+}
+
+static void stack(struct keeper *keeper, struct client *client,
+                  const struct control_request *request) {
+  struct kernel *kernel = find_living(keeper, request);
+  if (kernel == NULL)
+    refuse(client, ERR_NOT_FOUND, "no such kernel runs");
+  else if (!process_catches(kernel->process.kernel_pid, SIGUSR2))
+    refuse(client, ERR_UNAVAILABLE,
+           "the kernel has no handler for SIGUSR2, which would end it");
+  else if (registry_signal(kernel, SIGUSR2, NULL) != 0)
+    refuse(client, ERR_NOT_FOUND, "no such kernel runs");
+  else
+    answer_nothing(client);
+}
+
+static bool is_meant(const struct kernel *kernel,
+                     const struct control_request *request) {
+  return strcmp(kernel->task, request->task) == 0 &&
+         (*request->kernel == '\0' || strcmp(kernel->id, request->kernel) == 0);
+}
+
+/* Also those whose process has ended, while something they started runs. */
+static bool is_gone(struct keeper *keeper,
+                    const struct control_request *request) {
+  for (const struct kernel *kernel = keeper->kernels; kernel != NULL;
+       kernel = kernel->next)
+    if (is_meant(kernel, request) && !kernel->gone)
+      return false;
+  return true;
+}
+
+static void stop_meant(struct keeper *keeper,
+                       const struct control_request *request,
+                       enum kernel_end end) {
+  for (struct kernel *kernel = keeper->kernels; kernel != NULL;
+       kernel = kernel->next)
+    if (is_meant(kernel, request) && !kernel->gone)
+      registry_stop(kernel, end, request->reason);
+}
+
+static void answer_stop(struct keeper *keeper, struct client *client,
+                        const struct control_request *request) {
+  (void)keeper, (void)request;
+  answer_nothing(client);
+}
+
+static void stop(struct keeper *keeper, struct client *client,
+                 const struct control_request *request) {
+  enum kernel_end end = ending_parse(request->end);
+  if (end == KERNEL_END_NONE) {
+    refuse(client, ERR_INVALID, "\"end\" is none that can be asked for");
+    return;
+  }
+  stop_meant(keeper, request, end);
+  wait_until(keeper, client, request, is_gone, answer_stop);
+}
+
+static void restart(struct keeper *keeper, struct client *client,
+                    const struct control_request *request) {
+  stop_meant(keeper, request, KERNEL_END_RESTARTED);
+  wait_until(keeper, client, request, is_gone, start);
+}
+
+static bool is_told(struct keeper *keeper,
+                    const struct control_request *request) {
+  const struct kernel *kernel = registry_find(keeper, request->kernel);
+  return kernel == NULL || kernel->ended || !registry_is_dead(kernel);
+}
+
+static void status(struct keeper *keeper, struct client *client,
+                   const struct control_request *request) {
+  struct control_kernel told = {.pid = getpid()};
+  struct err err = {0};
+  if (*request->kernel == '\0')
+    server_answer(client, &told);
+  else if (!is_told(keeper, request))
+    wait_until(keeper, client, request, is_told, status);
+  else if (registry_tell_id(keeper, request->kernel, &told, &err) == 0)
+    server_answer(client, &told);
+  else
+    server_refuse(client, &err);
+}
+
+void verbs_stop_all(struct keeper *keeper, const char *reason) {
+  keeper->closing = true;
+  for (struct kernel *kernel = keeper->kernels; kernel != NULL;
+       kernel = kernel->next)
+    registry_stop(kernel, KERNEL_END_STOPPED, reason);
+}
+
+static bool is_empty(struct keeper *keeper,
+                     const struct control_request *request) {
+  (void)request;
+  return keeper->kernels == NULL;
+}
+
+static void finish(struct keeper *keeper, struct client *client,
+                   const struct control_request *request) {
+  (void)request;
+  answer_nothing(client);
+  keeper->done = true;
+}
+
+static void shutdown(struct keeper *keeper, struct client *client,
+                     const struct control_request *request) {
+  if (!client->owner) {
+    refuse(client, ERR_DENIED, "only the keeper's user may end it");
+    return;
+  }
+  verbs_stop_all(keeper, "The service was shut down.");
+  wait_until(keeper, client, request, is_empty, finish);
+}
+
+static action *const actions[] = {
+    [CONTROL_START] = start,       [CONTROL_INTERRUPT] = interrupt,
+    [CONTROL_STACK] = stack,       [CONTROL_STOP] = stop,
+    [CONTROL_RESTART] = restart,   [CONTROL_STATUS] = status,
+    [CONTROL_SHUTDOWN] = shutdown,
+};
+
+void verbs_handle(struct keeper *keeper, struct client *client,
+                  const struct control_request *request) {
+  actions[request->verb](keeper, client, request);
+}
+
+/* An action may answer, which may free its client and with it other waiters:
+ * each round starts from the front and takes out one waiter. */
+void verbs_turn(struct keeper *keeper) {
+  struct waiter **place = &keeper->waiters;
+  while (*place != NULL) {
+    struct waiter *waiter = *place;
+    if (!waiter->until(keeper, &waiter->request)) {
+      place = &waiter->next;
+      continue;
+    }
+    *place = waiter->next;
+    waiter->then(keeper, waiter->client, &waiter->request);
+    free(waiter);
+    place = &keeper->waiters;
+  }
+}
+
+void verbs_abandon(struct keeper *keeper, const struct client *client) {
+  struct waiter **place = &keeper->waiters;
+  while (*place != NULL) {
+    struct waiter *waiter = *place;
+    if (waiter->client != client) {
+      place = &waiter->next;
+      continue;
+    }
+    *place = waiter->next;
+    free(waiter);
+  }
+}

@@ -1,0 +1,172 @@
+#include "core/report/passage.h"
+
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/report/characters.h"
+#include "core/report/traceback.h"
+
+#define CAUSE_LIMIT 300
+/* A run of identical lines is folded from this length on. */
+#define FOLD_FROM 4
+
+static int append_line_end(struct buf *out) {
+  return out->length > 0 && out->data[out->length - 1] != '\n'
+             ? buf_byte(out, '\n')
+             : 0;
+}
+
+static int append_plain(const char *text, size_t length, size_t limit,
+                        struct buf *out) {
+  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_ANSWER);
+  if (traceback_strip_ansi(text, length, &plain) < 0)
+    return -1;
+  return characters_append(buf_string(&plain), plain.length, limit, out);
+}
+
+int passage_place(const struct json *error, struct buf *out) {
+  int64_t line = json_get_integer(error, "line", -1);
+  int64_t column = json_get_integer(error, "column", -1);
+  int64_t called_line = json_get_integer(error, "called_line", -1);
+  const struct json *cell = json_get(error, "cell");
+  const char *source = json_get_text(error, "source");
+  if (line < 0)
+    return 0;
+  int failed = buf_format(out, "Error in line %lld", (long long)line);
+  if (column >= 0)
+    failed |= buf_format(out, ", column %lld", (long long)column);
+  if (cell != NULL)
+    failed |= buf_format(out, " of cell In[%lld]",
+                         (long long)json_as_integer(cell, 0));
+  else
+    failed |= buf_text(out, json_has(error, "cell") ? " of an earlier cell"
+                                                    : " of the cell");
+  if (called_line >= 0)
+    failed |= buf_format(out, " (called from line %lld of this cell)",
+                         (long long)called_line);
+  failed |= buf_text(out, source ? ":\n" : "\n");
+  if (source != NULL)
+    failed |= buf_text(out, source) | append_line_end(out);
+  return failed;
+}
+
+int passage_exception(const struct json *error, size_t limit, struct buf *out) {
+  const struct json *evalue = json_get(error, "evalue");
+  const char *ename = json_get_text(error, "ename");
+  int failed = append_plain(ename ? ename : "Error",
+                            strlen(ename ? ename : "Error"), 200, out);
+  if (json_text_length(evalue) > 0) {
+    failed |= buf_text(out, ": ");
+    failed |=
+        append_plain(json_text(evalue), json_text_length(evalue), limit, out);
+  }
+  return failed | append_line_end(out);
+}
+
+int passage_causes(const struct json *error, size_t most, struct buf *out) {
+  const struct json *causes = json_get(error, "causes");
+  size_t count = json_length(causes);
+  int failed = 0;
+  for (size_t i = 0; i < count && i < most; i++) {
+    const struct json *cause = json_at(causes, i);
+    failed |= buf_text(out, "Cause: ");
+    failed |= append_plain(json_text(cause), json_text_length(cause),
+                           CAUSE_LIMIT, out);
+    failed |= append_line_end(out);
+  }
+  if (count > most)
+    failed |= buf_format(out, "… and %zu causes more\n", count - most);
+  return failed;
+}
+
+static size_t line_length(const char *text, size_t length) {
+  const char *end = memchr(text, '\n', length);
+  return end ? (size_t)(end - text) + 1 : length;
+}
+
+int passage_fold(const char *text, size_t length, struct buf *out) {
+  size_t i = 0;
+  while (i < length) {
+    size_t line = line_length(text + i, length - i);
+    size_t next = i + line, same = 1;
+    while (length - next >= line && text[next - 1] == '\n' &&
+           memcmp(text + i, text + next, line) == 0) {
+      next += line;
+      same++;
+    }
+    if (same < FOLD_FROM) {
+      if (buf_append(out, text + i, next - i) < 0)
+        return -1;
+    } else if (buf_append(out, text + i, line) < 0 ||
+               buf_format(out, "[… the line above %zu times more …]\n",
+                          same - 1) < 0) {
+      return -1;
+    }
+    i = next;
+  }
+  return 0;
+}
+
+int passage_files(const struct json *files, size_t most, struct buf *out) {
+  size_t count = json_length(files);
+  int failed = 0;
+  for (size_t i = 0; i < count && i < most; i++) {
+    const struct json *file = json_at(files, i);
+    const char *path = json_get_text(file, "path");
+    const char *change = json_get_text(file, "change");
+    int64_t bytes = json_get_integer(file, "bytes", -1);
+    failed |= buf_format(out, "[file %s: ", change ? change : "changed");
+    failed |= append_plain(path ? path : "", path ? strlen(path) : 0, 200, out);
+    if (bytes >= 0)
+      failed |= buf_format(out, ", %lld bytes", (long long)bytes);
+    failed |= buf_text(out, "]\n");
+  }
+  if (count > most)
+    failed |= buf_format(out, "[… and %zu files more]\n", count - most);
+  return failed;
+}
+
+int passage_duration(int64_t milliseconds, struct buf *out) {
+  if (milliseconds < 1000)
+    return buf_format(out, "%lld ms", (long long)milliseconds);
+  int64_t tenths = (milliseconds + 50) / 100;
+  if (tenths % 10 == 0 || tenths >= 1000)
+    return buf_format(out, "%lld s", (long long)(tenths / 10));
+  return buf_format(out, "%lld.%lld s", (long long)(tenths / 10),
+                    (long long)(tenths % 10));
+}
+
+struct word {
+  const char *word, *meaning;
+};
+
+static const char *look_up(const struct word *words, size_t count,
+                           const char *word) {
+  for (size_t i = 0; word != NULL && i < count; i++)
+    if (strcmp(words[i].word, word) == 0)
+      return words[i].meaning;
+  return NULL;
+}
+
+const char *passage_of_status(const char *status) {
+  static const struct word words[] = {
+      {"error", "the code raised an exception"},
+      {"timeout", "the code did not end within its time limit"},
+      {"interrupted", "the run was interrupted"},
+      {"cancelled", "the run was cancelled"},
+      {"oom", "the kernel was killed at its memory limit"},
+      {"kernel_died", "the kernel process ended during the run"},
+      {"lost", "how the run ended is not known"},
+  };
+  return look_up(words, COUNT_OF(words), status);
+}
+
+const char *passage_of_state(const char *kernel_state) {
+  static const struct word words[] = {
+      {"kept", "variables are kept"},
+      {"fresh", "the kernel was started for this run; variables set in it "
+                "are kept"},
+      {"lost", "all variables are lost"},
+  };
+  return look_up(words, COUNT_OF(words), kernel_state);
+}

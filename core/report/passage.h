@@ -1,0 +1,45 @@
+/* The passages that `text` and `prompt` share. Pure. Internal to core/report.
+ *
+ * Each appends whole lines (with their line end), or nothing when there is
+ * nothing to say. */
+#ifndef CELLPOST_REPORT_PASSAGE_H
+#define CELLPOST_REPORT_PASSAGE_H
+
+#include <stdbool.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+#include "core/report/text.h"
+
+/* Where the error lies and the source lines there:
+ *   Error in line 3 of cell In[1] (called from line 2 of this cell):
+ *   -> 3     return 1 / y */
+int passage_place(const struct json *error, struct buf *out);
+
+/* "ZeroDivisionError: division by zero", the message cut to `limit`
+ * characters. Works for the answer's error and for an error output alike. */
+int passage_exception(const struct json *error, size_t limit, struct buf *out);
+
+/* "Cause: KeyError: 'b'" for each cause, at most `most` of them. */
+int passage_causes(const struct json *error, size_t most, struct buf *out);
+
+/* All outputs in order as the model reads them; without error outputs when
+ * `errors` is false. */
+int passage_outputs(const struct text_source *source, bool errors,
+                    struct buf *out);
+
+/* Runs of identical lines become one line and a count. */
+int passage_fold(const char *text, size_t length, struct buf *out);
+
+/* One line per file that was created, changed or deleted, at most `most`. */
+int passage_files(const struct json *files, size_t most, struct buf *out);
+
+/* "2 s", "1.5 s", "250 ms" */
+int passage_duration(int64_t milliseconds, struct buf *out);
+
+/* What a status means, in a sentence without its full stop; what a kernel state
+ * means for the variables. NULL for ok and for words that are not known. */
+const char *passage_of_status(const char *status);
+const char *passage_of_state(const char *kernel_state);
+
+#endif

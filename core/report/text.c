@@ -1,0 +1,143 @@
+#include "core/report/text.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/report/characters.h"
+#include "core/report/passage.h"
+
+#define FILES_TOLD 20
+
+static int compose_body(const struct text_source *source, struct buf *out) {
+  if (passage_outputs(source, true, out) < 0)
+    return -1;
+  if (json_length(source->files) == 0)
+    return 0;
+  if (out->length > 0 && out->data[out->length - 1] != '\n' &&
+      buf_byte(out, '\n') < 0)
+    return -1;
+  return passage_files(source->files, FILES_TOLD, out);
+}
+
+static int append_limit(const struct text_source *source, struct buf *out) {
+  bool is_timeout = strcmp(source->status, "timeout") == 0;
+  int failed = 0;
+  if (is_timeout && source->timeout_ms > 0) {
+    failed |= buf_text(out, " of ");
+    failed |= passage_duration(source->timeout_ms, out);
+  }
+  if (source->ended_by != NULL)
+    failed |= buf_format(out, ", ended by %s", source->ended_by);
+  return failed;
+}
+
+/* "[timeout: the code did not end within its time limit of 2 s, ended by
+ * SIGINT; variables are kept]"; nothing when the run ended ok. */
+static int compose_last_line(const struct text_source *source,
+                             struct buf *out) {
+  const char *meaning = passage_of_status(source->status);
+  const char *state = passage_of_state(source->kernel_state);
+  const char *ename = json_get_text(source->error, "ename");
+  if (meaning == NULL)
+    return 0;
+  int failed = buf_format(out, "[%s: ", source->status);
+  if (strcmp(source->status, "error") == 0 && ename != NULL)
+    failed |= characters_append_line(ename, strlen(ename), 200, out);
+  else
+    failed |= buf_text(out, meaning);
+  failed |= append_limit(source, out);
+  if (state != NULL)
+    failed |= buf_format(out, "; %s", state);
+  if (source->kernel_reason != NULL && source->kernel_reason[0] != '\0') {
+    failed |= buf_text(out, " (");
+    failed |= characters_append_line(source->kernel_reason,
+                                     strlen(source->kernel_reason), 200, out);
+    failed |= buf_text(out, ")");
+  }
+  return failed | buf_text(out, "]");
+}
+
+static int append_marker(const struct characters_cut *cut, const char *uri,
+                         struct buf *out) {
+  int failed = buf_format(
+      out, "[… %zu of %zu characters (%zu of %zu lines) left out", cut->dropped,
+      cut->total, cut->dropped_lines, cut->total_lines);
+  if (uri != NULL)
+    failed |= buf_format(out, "; full text: %s", uri);
+  return failed | buf_text(out, " …]");
+}
+
+/* How many characters the marker takes at most: its numbers are no larger than
+ * the whole text's, and two line ends set it apart. */
+static size_t marker_room(const char *text, size_t length, const char *uri) {
+  struct buf CLEANUP(buf_free) marker = BUF_INIT(BUF_SMALL);
+  size_t total = characters_count(text, length);
+  struct characters_cut most = {.dropped = total,
+                                .total = total,
+                                .dropped_lines = total,
+                                .total_lines = total};
+  append_marker(&most, uri, &marker);
+  return characters_count(buf_string(&marker), marker.length) + 2;
+}
+
+/* Appends at most `limit` characters of the text; 1 when some were left out. */
+static int append_bounded(const char *text, size_t length, size_t limit,
+                          const char *uri, struct buf *out) {
+  if (characters_count(text, length) <= limit)
+    return buf_append(out, text, length);
+  size_t room = marker_room(text, length, uri);
+  struct characters_cut cut;
+  characters_cut(text, length, limit > room ? limit - room : 0, &cut);
+  int failed = buf_append(out, text, cut.head_end);
+  if (cut.head_end > 0 && text[cut.head_end - 1] != '\n')
+    failed |= buf_byte(out, '\n');
+  failed |= append_marker(&cut, uri, out);
+  if (cut.tail_start < length)
+    failed |= buf_byte(out, '\n');
+  failed |= buf_append(out, text + cut.tail_start, length - cut.tail_start);
+  return failed < 0 ? -1 : 1;
+}
+
+static int compose(const struct text_source *source, const struct buf *body,
+                   size_t limit, struct buf *out) {
+  struct buf CLEANUP(buf_free) last = BUF_INIT(BUF_SMALL);
+  if (compose_last_line(source, &last) < 0)
+    return -1;
+  size_t taken = characters_count(buf_string(&last), last.length);
+  taken += taken > 0; /* its line end in front */
+  size_t start = out->length;
+  int cut = append_bounded(buf_string(body), body->length,
+                           limit > taken ? limit - taken : 0,
+                           source->full_text_uri, out);
+  if (cut < 0)
+    return -1;
+  if (last.length > 0 && out->length > start &&
+      out->data[out->length - 1] != '\n' && buf_byte(out, '\n') < 0)
+    return -1;
+  return buf_append(out, buf_string(&last), last.length) < 0 ? -1 : cut;
+}
+
+static int compose_folded(const struct text_source *source,
+                          const struct buf *body, struct buf *out) {
+  struct buf CLEANUP(buf_free) folded = BUF_INIT(BUF_ANSWER);
+  if (passage_fold(buf_string(body), body->length, &folded) < 0)
+    return -1;
+  return compose(source, &folded, source->limit, out);
+}
+
+int text_compose(const struct text_source *source, struct buf *out) {
+  struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_ANSWER);
+  if (compose_body(source, &body) < 0)
+    return -1;
+  return compose_folded(source, &body, out) < 0 ? -1 : 0;
+}
+
+int text_compose_full(const struct text_source *source, struct buf *out) {
+  struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_ANSWER);
+  struct buf CLEANUP(buf_free) bounded = BUF_INIT(BUF_ANSWER);
+  if (compose_body(source, &body) < 0 ||
+      compose(source, &body, SIZE_MAX, out) < 0)
+    return -1;
+  return compose_folded(source, &body, &bounded);
+}
