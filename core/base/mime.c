@@ -63,10 +63,10 @@ static bool is_one_of(const char *type, const char *const *list) {
 /* Pictures, sound and film with a signature too long to occur by chance. */
 static bool is_sure_medium(const char *type) {
   static const char *const sure[] = {
-      "image/png",        "image/jpeg",      "image/gif",   "image/webp",
-      "image/svg+xml",    "image/tiff",      "image/avif",  "image/heic",
-      "image/jp2",        "audio/flac",      "audio/x-wav", "audio/ogg",
-      "video/ogg",        "video/mp4",       "video/webm",  "video/x-msvideo",
+      "image/png",        "image/jpeg",      "image/gif",  "image/webp",
+      "image/svg+xml",    "image/tiff",      "image/avif", "image/heic",
+      "image/jp2",        "audio/flac",      "audio/wav",  "audio/ogg",
+      "video/ogg",        "video/mp4",       "video/webm", "video/x-msvideo",
       "video/x-matroska", "video/quicktime", NULL};
   return is_one_of(type, sure);
 }
@@ -84,13 +84,6 @@ static bool is_textual(const char *type) {
   return starts_with(type, "text/") || is_one_of(type, textual);
 }
 
-static bool is_compound_file(const char *type) {
-  static const char *const compound[] = {
-      "application/x-ole-storage", "application/CDFV2", "application/msword",
-      "application/vnd.ms-excel", NULL};
-  return is_one_of(type, compound);
-}
-
 /* Whether the content allows what the extension claims. */
 static bool is_allowed(const struct mime_row *row, const char *content) {
   switch (row->basis) {
@@ -99,7 +92,7 @@ static bool is_allowed(const struct mime_row *row, const char *content) {
   case MIME_ZIP:
     return strcmp(content, "application/zip") == 0;
   case MIME_OLE:
-    return is_compound_file(content);
+    return strcmp(content, "application/x-ole-storage") == 0;
   case MIME_BINARY:
     return strcmp(content, UNKNOWN) == 0;
   default:
@@ -107,18 +100,44 @@ static bool is_allowed(const struct mime_row *row, const char *content) {
   }
 }
 
-static bool same_family(const char *a, const char *b) {
-  return strncmp(a, b, strcspn(a, "/") + 1) == 0;
+/* Whether the name supports a guess. Among images only the same type counts:
+ * bytes that look like Targa by chance are no PNG either. */
+static bool agrees(const struct mime_row *claimed, const char *content) {
+  if (claimed == NULL)
+    return false;
+  size_t length = strcspn(content, "/");
+  if (starts_with(content, "image/"))
+    length = strlen(content);
+  return strncmp(claimed->type, content, length + 1) == 0;
+}
+
+/* libmagic's names for what has a registered or a commoner one. */
+static const char *usual_name(const char *content) {
+  static const char *const names[][2] = {
+      {"text/x-script.python", "text/x-python"},
+      {"application/x-ustar", "application/x-tar"},
+      {"application/x-gtar", "application/x-tar"},
+      {"application/x-gzip", "application/gzip"},
+      {"application/x-hdf", "application/x-hdf5"},
+      {"application/x-zstd", "application/zstd"},
+      {"audio/x-wav", "audio/wav"},
+      {"audio/x-flac", "audio/flac"},
+      {"image/x-ms-bmp", "image/bmp"},
+      {"image/x-icon", "image/vnd.microsoft.icon"},
+  };
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    if (strcmp(content, names[i][0]) == 0)
+      return names[i][1];
+  return content;
 }
 
 /* Text that no extension explains: only what is recognised by its form, not a
  * programming language guessed from a few words. */
 static const char *plain_text(const char *content) {
   static const char *const formal[] = {
-      "text/html", "text/xml",    "text/csv",      "text/x-shellscript",
-      "text/rtf",  "text/x-diff", "text/calendar", NULL};
-  if (strcmp(content, "text/x-script.python") == 0)
-    return "text/x-python";
+      "text/html",          "text/xml",      "text/csv",
+      "text/x-shellscript", "text/x-python", "text/rtf",
+      "text/x-diff",        "text/calendar", NULL};
   if (!starts_with(content, "text/") || is_one_of(content, formal))
     return content;
   return "text/plain";
@@ -129,8 +148,9 @@ static const char *plain_text(const char *content) {
 static const char *decide(const char *content, const struct mime_row *claimed) {
   if (content == NULL || starts_with(content, "inode/"))
     content = UNKNOWN;
-  bool agreed = claimed != NULL && same_family(claimed->type, content);
-  if (is_medium(content) && !is_sure_medium(content) && !agreed)
+  content = usual_name(content);
+  if (is_medium(content) && !is_sure_medium(content) &&
+      !agrees(claimed, content))
     content = UNKNOWN;
   if (claimed != NULL && is_allowed(claimed, content))
     return claimed->type;
@@ -144,10 +164,10 @@ static const char *type_of(struct mime *mime, const void *bytes, size_t size,
     return claimed == NULL ? UNKNOWN : claimed->type;
   if (size == 0)
     return decide("text/plain", claimed);
-  const char *signature = mime_by_signature(bytes, size);
-  if (signature != NULL)
-    return signature;
-  return decide(magic_buffer(mime->magic, bytes, size), claimed);
+  const char *content = mime_by_signature(bytes, size);
+  if (content == NULL)
+    content = magic_buffer(mime->magic, bytes, size);
+  return decide(content, claimed);
 }
 
 void mime_of_bytes(struct mime *mime, const void *bytes, size_t size,

@@ -6,8 +6,9 @@
  * bytes without a signature (pickle). A file whose extension claims an image
  * but whose content is none is not called one. libmagic's guesses from a few
  * bytes (image/x-tga, audio/mpeg …) count only when the extension agrees, and
- * its guesses at a programming language do not count. An empty file is text.
- * Never trust the result for how a browser may show the file. */
+ * its guesses at a programming language, shell and Python apart, do not count.
+ * An empty file is text. Never trust the result for how a browser may show the
+ * file. */
 #ifndef CELLPOST_BASE_MIME_H
 #define CELLPOST_BASE_MIME_H
 

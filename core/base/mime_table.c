@@ -120,7 +120,7 @@ const struct mime_row mime_rows[] = {
     {"xz", "application/x-xz", MIME_CONTENT},
     {"zst", "application/zstd", MIME_CONTENT},
     {"7z", "application/x-7z-compressed", MIME_CONTENT},
-    {"tar", "application/x-tar", MIME_BINARY},
+    {"tar", "application/x-tar", MIME_CONTENT},
     {"pkl", "application/x-pickle", MIME_BINARY},
     {"pickle", "application/x-pickle", MIME_BINARY},
     {"joblib", "application/x-joblib", MIME_BINARY},
@@ -177,12 +177,13 @@ struct signature {
 };
 
 /* numpy.lib.format; parquet-format's README; Arrow's IPC file format; the
- * SQLite file format, section 1.3. */
+ * SQLite file format, section 1.3; [MS-CFB] 2.2. */
 static const struct signature signatures[] = {
     {"\x93NUMPY", 6, "application/x-npy"},
     {"PAR1", 4, "application/vnd.apache.parquet"},
     {"ARROW1\0\0", 8, "application/vnd.apache.arrow.file"},
     {"SQLite format 3\0", 16, "application/vnd.sqlite3"},
+    {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 8, "application/x-ole-storage"},
 };
 
 const char *mime_by_signature(const void *bytes, size_t size) {

@@ -105,6 +105,22 @@ struct cached_channel *channel_cache_take_next(struct channel_cache *cache,
   return cached;
 }
 
+struct channel_cache_name *channel_cache_names(struct channel_cache *cache,
+                                               size_t *count) {
+  pthread_mutex_lock(&cache->lock);
+  *count = 0;
+  struct channel_cache_name *names =
+      mem_array(HASH_COUNT(cache->entries), sizeof *names);
+  for (struct entry *entry = cache->entries; entry != NULL;
+       entry = entry->hh.next) {
+    struct channel_cache_name *name = &names[(*count)++];
+    memcpy(name->kernel_id, entry->cached->kernel_id, sizeof name->kernel_id);
+    memcpy(name->task, entry->cached->task, sizeof name->task);
+  }
+  pthread_mutex_unlock(&cache->lock);
+  return names;
+}
+
 size_t channel_cache_count(struct channel_cache *cache) {
   pthread_mutex_lock(&cache->lock);
   size_t count = HASH_COUNT(cache->entries);

@@ -40,6 +40,14 @@ void channel_cache_give(struct channel_cache *cache,
 struct cached_channel *channel_cache_take_next(struct channel_cache *cache,
                                                unsigned long *cursor);
 
+/* Whose channels are idle now: an array of *count names, freed with free(). */
+struct channel_cache_name {
+  char kernel_id[64];
+  char task[129];
+};
+struct channel_cache_name *channel_cache_names(struct channel_cache *cache,
+                                               size_t *count);
+
 size_t channel_cache_count(struct channel_cache *cache);
 
 #endif

@@ -170,12 +170,13 @@ static int process_ended(struct err *err) {
   return err_set(err, ERR_UNAVAILABLE, "the kernel's process has ended");
 }
 
-static int connect_shell(struct proof *proof, struct err *err) {
+static int await_connection(struct proof *proof, enum channel_name name,
+                            struct err *err) {
   int connected = 0;
   while (connected == 0) {
     struct channel_watch process = {proof->process_fd, POLLIN, 0};
     connected =
-        channel_wait_connected(proof->channel, CHANNEL_SHELL, &process, 1,
+        channel_wait_connected(proof->channel, name, &process, 1,
                                clock_poll_timeout(proof->deadline), err);
     proof->now = clock_monotonic_ns();
     if (connected == 0 && process.revents != 0)
@@ -184,6 +185,16 @@ static int connect_shell(struct proof *proof, struct err *err) {
       return -1;
   }
   return connected < 0 ? -1 : 0;
+}
+
+/* stdin and control too: a first cell may ask for input at once (the kernel
+ * drops what it cannot route to us) or need an interrupt. */
+static int await_connections(struct proof *proof, struct err *err) {
+  return await_connection(proof, CHANNEL_SHELL, err) < 0 ||
+                 await_connection(proof, CHANNEL_STDIN, err) < 0 ||
+                 await_connection(proof, CHANNEL_CONTROL, err) < 0
+             ? -1
+             : 0;
 }
 
 static int step(struct proof *proof, struct err *err) {
@@ -214,7 +225,7 @@ int client_prove(struct channel *channel, int process_fd, int64_t deadline_ns,
           busy_at_ns == 0 ? INT64_MAX : now + (busy_at_ns - now) / 2,
       .pause = PAUSE_FIRST,
   };
-  if (connect_shell(&proof, err) < 0)
+  if (await_connections(&proof, err) < 0)
     return -1;
   while (!proven(&proof))
     if (step(&proof, err) < 0)

@@ -21,8 +21,9 @@ struct kernelspec {
 };
 
 /* Search path, first hit wins, names compared in lower case,
- * ^[a-z0-9._-]+$: `extra` (colon-separated, may be NULL),
- * $JUPYTER_PATH/kernels, $JUPYTER_DATA_DIR/kernels or
+ * ^[a-z0-9._-]+$: `extra` (colon-separated directories that hold kernelspecs
+ * themselves, EXTRA/NAME/kernel.json; may be NULL), $JUPYTER_PATH/kernels,
+ * $JUPYTER_DATA_DIR/kernels or
  * ~/.local/share/jupyter/kernels, /usr/local/share/jupyter/kernels,
  * /usr/share/jupyter/kernels,
  * ~/.ipython/kernels. A directory counts when it holds a kernel.json.
@@ -41,7 +42,9 @@ int kernelspec_parse(const char *text, size_t length, const char *name,
                      struct err *err);
 
 /* argv with {connection_file}, {resource_dir} and {prefix} filled in, unknown
- * {x} left as is, ~ expanded. NULL-terminated; kernelspec_free_argv. */
+ * {x} left as is, ~ expanded. {prefix} is what stands in front of
+ * /share/jupyter/kernels/NAME in the spec's directory, else /usr.
+ * NULL-terminated; kernelspec_free_argv. */
 char **kernelspec_expand_argv(const struct kernelspec *spec,
                               const char *connection_file);
 void kernelspec_free_argv(char **argv);

@@ -10,7 +10,9 @@
  *   before the next appended output, and never when none comes;
  * - only schema keys are kept: no transient, no extra keys in error;
  * - over the caps head and tail of the text are kept with a marker between them
- *   that tells the exact bytes and lines dropped. */
+ *   that tells the exact bytes and lines dropped. Streams give way first, the
+ *   largest one always; then whole outputs from the middle, with an output in
+ *   their place that tells how many. The newest output always stays. */
 #ifndef CELLPOST_NOTEBOOK_OUTPUT_H
 #define CELLPOST_NOTEBOOK_OUTPUT_H
 
@@ -36,11 +38,13 @@ struct output_dropped {
   uint64_t value_bytes;
 };
 
-/* An update of a display that this run did not make. */
+/* A change of displays of earlier cells. */
 struct output_update {
   char *display_id;
   struct json *data;
   struct json *metadata;
+  bool shown_here; /* outputs of this run have that id, too; whether an earlier
+                    * cell has it is for the caller to look up */
 };
 
 struct collector;
@@ -76,13 +80,16 @@ size_t collector_first_change(struct collector *collector);
 const char *collector_display_id(const struct collector *collector,
                                  size_t index);
 
-/* Updates whose display_id is unknown here (they belong to earlier cells):
- * hands the next one over: 1 and *ret (output_update_free) or 0. Only the
- * newest per display_id is kept. */
+/* Changes to outputs of earlier cells: an update_display_data, known here or
+ * not (an id may have been shown by several cells), and a display that shows an
+ * id for the first time in this run. Hands the next one over: 1 and *ret
+ * (output_update_free) or 0. Only the newest per display_id is kept, and of at
+ * most 1024 ids. */
 int collector_take_update(struct collector *collector,
                           struct output_update *ret);
 void output_update_free(struct output_update *update);
 
+/* True once more than bytes_hard were received. */
 bool collector_hard_limit(const struct collector *collector);
 uint64_t collector_bytes(const struct collector *collector); /* all received */
 void collector_dropped(const struct collector *collector,

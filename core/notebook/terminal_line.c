@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 void terminal_line_init(struct terminal_line *line,
                         const struct terminal_style *start) {
@@ -36,29 +37,13 @@ static struct terminal_cell *reserve(struct terminal_line *line, size_t count) {
 
 /* Decodes one character; what is no UTF-8 gives U+FFFD for one byte. */
 static size_t decode(const char *text, size_t length, uint32_t *character) {
-  static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
+  size_t size = utf8_length(text, length);
   unsigned char first = (unsigned char)text[0];
-  size_t size = first < 0x80   ? 1
-                : first < 0xc2 ? 0
-                : first < 0xe0 ? 2
-                : first < 0xf0 ? 3
-                : first < 0xf5 ? 4
-                               : 0;
-  *character = 0xfffd;
-  if (size == 0 || size > length)
-    return 1;
-  uint32_t value = size == 1 ? first : first & (0x7fU >> size);
-  for (size_t i = 1; i < size; i++) {
-    unsigned char next = (unsigned char)text[i];
-    if ((next & 0xc0) != 0x80)
-      return 1;
-    value = value << 6 | (next & 0x3f);
-  }
-  bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < lowest[size] || value > 0x10ffff || surrogate)
-    return 1;
-  *character = value;
-  return size;
+  uint32_t value = size <= 1 ? first : first & (0x7fU >> size);
+  for (size_t i = 1; i < size; i++)
+    value = value << 6 | ((unsigned char)text[i] & 0x3fU);
+  *character = size == 0 ? 0xfffd : value;
+  return size == 0 ? 1 : size;
 }
 
 static int encode(uint32_t character, struct buf *out) {

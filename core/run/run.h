@@ -66,7 +66,7 @@ struct run_sink {
   void *context;
   /* type: "run" ({run, task, status}), then the IOPub types "stream",
    * "display_data", "execute_result", "update_display_data", "clear_output",
-   * "error" with their content (only schema keys), or "keepalive" (content
+   * "error" with their content as the kernel sent it, or "keepalive" (content
    * NULL) at least every 15 s of silence. */
   void (*event)(void *context, const char *type, const struct json *content);
 };

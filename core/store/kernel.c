@@ -61,6 +61,18 @@ int kernel_latest(struct store *store, const char *task,
   return record_one(statement, &kernel_shape, "kernel", ret, err);
 }
 
+int kernel_generation(struct store *store, const char *task,
+                      int64_t generation, struct kernel_record *ret,
+                      struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "kernel_generation");
+  statement_bind_text(statement, "task", task);
+  statement_bind_integer(statement, "generation", generation);
+  return record_one(statement, &kernel_shape, "kernel", ret, err);
+}
+
 int kernel_get(struct store *store, const char *id, struct kernel_record *ret,
                struct err *err) {
   struct read CLEANUP(read_end) read;

@@ -7,6 +7,7 @@ void pool_init(struct store *store) {
   pthread_mutex_init(&store->writing, NULL);
   pthread_mutex_init(&store->reading, NULL);
   pthread_cond_init(&store->returned, NULL);
+  store->next_checkpoint = POOL_WAL_PAGES;
 }
 
 void pool_close(struct store *store) {
@@ -39,9 +40,29 @@ int write_begin(struct store *store, struct write *write, struct err *err) {
   return 0;
 }
 
+/* What was committed stays committed when the copying fails: the next commit,
+ * or the next process, copies it. */
+static void checkpoint_when_due(struct store *store) {
+  int pages = db_wal_pages(store->writer);
+  if (store->maintenance != NULL) {
+    maintenance_note_commit(store->maintenance, pages);
+    return;
+  }
+  if (pages < POOL_WAL_PAGES)
+    store->next_checkpoint = POOL_WAL_PAGES;
+  if (pages < store->next_checkpoint)
+    return;
+  int copied;
+  db_checkpoint(store->writer, &pages, &copied, NULL);
+  /* A long reader keeps the log from being used anew: it grows on. */
+  store->next_checkpoint = pages + POOL_WAL_PAGES;
+}
+
 int write_commit(struct write *write, struct err *err) {
   db_reset(write->db);
   int status = db_commit(write->db, err);
+  if (status == 0)
+    checkpoint_when_due(write->store);
   write_end(write);
   return status;
 }

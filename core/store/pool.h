@@ -22,6 +22,12 @@
 
 #define POOL_READERS 4
 
+/* Pages of 4 KiB in the log from which on it is copied into the database: by
+ * the maintenance thread, or else by whoever commits. */
+#define POOL_WAL_PAGES 1000
+
+struct maintenance;
+
 struct store {
   char *path;
   enum conf_sync sync;
@@ -32,6 +38,8 @@ struct store {
   pthread_cond_t returned;          /* a reader is free again */
   struct db *readers[POOL_READERS]; /* NULL: not opened yet */
   bool lent[POOL_READERS];
+  int next_checkpoint;             /* pages; of the committers' own */
+  struct maintenance *maintenance; /* NULL: not started */
 };
 
 struct write {
@@ -50,6 +58,12 @@ struct read {
 /* Waits for a free reader. */
 int read_begin(struct store *store, struct read *read, struct err *err);
 void read_end(struct read *read);
+
+/* Tells the maintenance thread of a commit that left so many pages in the log.
+ */
+void maintenance_note_commit(struct maintenance *maintenance, int wal_pages);
+/* Ends the thread; NULL is fine. */
+void maintenance_stop(struct maintenance *maintenance);
 
 /* store_open's and store_close's part: the lock objects and the connections. */
 void pool_init(struct store *store);

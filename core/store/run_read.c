@@ -67,16 +67,20 @@ static int find_start(struct db *db, const char *task, const char *before,
   return 0;
 }
 
-/* Ended runs and open ones stand in indexes of their own. */
+/* Open runs, those that went well and those that failed are found by different
+ * indexes. */
 static const char *list_statement(const char *task, const char *status) {
-  static const char *const names[2][3] = {
-      {"run_list", "run_list_ended", "run_list_unended"},
-      {"run_list_task", "run_list_task_ended", "run_list_task_unended"},
-  };
+  static const char *const all[] = {"run_list", "run_list_unended",
+                                    "run_list_ok", "run_list_failed"};
+  static const char *const of_task[] = {
+      "run_list_task", "run_list_task_unended", "run_list_task_ended",
+      "run_list_task_ended"};
   int kind = 0;
-  if (status != NULL)
-    kind = run_status_is_final(run_status_parse(status)) ? 1 : 2;
-  return names[task != NULL][kind];
+  if (status != NULL) {
+    enum run_status parsed = run_status_parse(status);
+    kind = !run_status_is_final(parsed) ? 1 : parsed == RUN_OK ? 2 : 3;
+  }
+  return task == NULL ? all[kind] : of_task[kind];
 }
 
 int run_list(struct store *store, const char *task, const char *before,

@@ -152,19 +152,21 @@ int run_add_outputs(struct db *db, int64_t run, size_t position,
   return 0;
 }
 
-/* The hash over the previous hash (64 hex digits, or nothing), a line feed and
+/* The hash over the hash before (64 hex digits, or nothing), a line feed and
  * the run's content, so that no link can be changed without all that follow. */
-static int hash_link(struct db *db, int64_t run, const char *previous,
-                     char hash[CRYPTO_SHA256_HEX], struct err *err) {
+static int hash_link(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
+                     struct err *err) {
   struct statement *statement = db_statement(db, "chain_content");
   statement_bind_integer(statement, "run", run);
   if (statement_step(statement, err) <= 0)
     return -1;
-  size_t length;
-  const char *content = statement_text(statement, 0, &length);
   struct buf CLEANUP(buf_free) covered = BUF_INIT(BUF_ANSWER);
-  buf_text(&covered, previous);
+  size_t length;
+  const char *before = statement_text(statement, 1, &length);
+  if (before != NULL)
+    buf_append(&covered, before, length);
   buf_byte(&covered, '\n');
+  const char *content = statement_text(statement, 0, &length);
   buf_append(&covered, content, length);
   db_reset(db);
   if (covered.overflowed)
@@ -173,23 +175,13 @@ static int hash_link(struct db *db, int64_t run, const char *previous,
   return 0;
 }
 
-static int add_link(struct db *db, const struct run_row *row, struct err *err) {
-  struct statement *last = db_statement(db, "chain_last");
-  statement_bind_text(last, "task", row->task);
-  int found = statement_step(last, err);
-  if (found < 0)
-    return -1;
-  char previous[CRYPTO_SHA256_HEX] = "", hash[CRYPTO_SHA256_HEX];
-  int64_t position = found ? statement_integer(last, 0, 0) : 0;
-  if (found)
-    memcpy(previous, statement_text(last, 1, NULL), sizeof previous);
-  db_reset(db);
-  if (hash_link(db, row->sequence, previous, hash, err) < 0)
+static int add_link(struct db *db, int64_t run, struct err *err) {
+  char hash[CRYPTO_SHA256_HEX];
+  if (hash_link(db, run, hash, err) < 0)
     return -1;
   struct statement *statement = db_statement(db, "chain_insert");
-  statement_bind_integer(statement, "position", position + 1);
   statement_bind_text(statement, "hash", hash);
-  statement_bind_integer(statement, "run", row->sequence);
+  statement_bind_integer(statement, "run", run);
   return statement_run(statement, err) < 0 ? -1 : 0;
 }
 
@@ -199,5 +191,5 @@ int run_seal(struct db *db, const struct run_row *row, struct err *err) {
   statement_bind_integer(statement, "run", row->sequence);
   if (statement_run(statement, err) < 0)
     return -1;
-  return add_link(db, row, err);
+  return add_link(db, row->sequence, err);
 }

@@ -67,6 +67,7 @@ int store_open(const char *path, enum conf_sync sync, struct store **ret,
 void store_close(struct store *store) {
   if (store == NULL)
     return;
+  maintenance_stop(store->maintenance);
   pool_close(store);
   free(store->path);
   free(store);

@@ -27,6 +27,13 @@ int store_open(const char *path, enum conf_sync sync, struct store **ret,
                struct err *err);
 void store_close(struct store *store); /* NULL is fine */
 
+/* Starts a thread that copies the write-ahead log into the database when it has
+ * grown, and, for CONF_SYNC_BACKGROUND, makes every commit durable within a
+ * second, so that no request pays for either. Without it every 1000th page
+ * (4 MiB) is paid by the commit that writes it. At most once per store;
+ * store_close ends the thread. Not for a process that forks to run C code. */
+int store_maintain(struct store *store, struct err *err);
+
 /* A cheap number that changes when another process has written
  * (PRAGMA data_version). */
 int store_version(struct store *store, int64_t *ret, struct err *err);

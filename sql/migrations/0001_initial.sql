@@ -54,7 +54,7 @@ CREATE INDEX kernels_ended ON kernels (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Exactly one row for each request that was accepted.
 CREATE TABLE runs (
-  sequence        INTEGER PRIMARY KEY AUTOINCREMENT,
+  sequence        INTEGER PRIMARY KEY,
   -- known when it is accepted; never changes
   id              TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
   task            TEXT NOT NULL REFERENCES tasks (id),
@@ -88,6 +88,7 @@ CREATE TABLE runs (
   cell            TEXT,
   -- known when it ends; never changes after
   ended_at        INTEGER,
+  end_number      INTEGER CHECK (end_number > 0),
   execution_count INTEGER,
   error           TEXT CHECK (json_type(error) = 'object'),
   text            TEXT,
@@ -103,6 +104,7 @@ CREATE TABLE runs (
   late_outputs    INTEGER NOT NULL DEFAULT 0,
   UNIQUE (task, number),
   CHECK ((ended_at IS NULL) = (status IN ('queued', 'running'))),
+  CHECK ((ended_at IS NULL) = (end_number IS NULL)),
   CHECK (idempotency_key IS NULL OR body_sha256 IS NOT NULL)
 ) STRICT;
 CREATE UNIQUE INDEX runs_by_idempotency_key ON runs (task, idempotency_key)
@@ -111,7 +113,8 @@ CREATE INDEX runs_open ON runs (task, number) WHERE ended_at IS NULL;
 CREATE INDEX runs_by_kernel ON runs (kernel) WHERE kernel IS NOT NULL;
 CREATE INDEX runs_by_task_and_end ON runs (task, status, number)
   WHERE ended_at IS NOT NULL;
-CREATE INDEX runs_by_end ON runs (status) WHERE ended_at IS NOT NULL;
+CREATE INDEX runs_failed ON runs (status)
+  WHERE status NOT IN ('queued', 'running', 'ok');
 
 -- What a run gave out, one row an nbformat output.
 CREATE TABLE outputs (
@@ -159,10 +162,11 @@ CREATE TABLE displays (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX displays_by_run ON displays (run);
 
--- The log behind the live feed. AUTOINCREMENT: an id is never given twice, so
--- that a reader can resume after any id.
+-- The log behind the live feed. An id is never given twice, so that a reader can
+-- resume after any id: the newest row stays (see the triggers), and the next one
+-- counts on from it.
 CREATE TABLE events (
-  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      INTEGER PRIMARY KEY,
   at      INTEGER NOT NULL,
   task    TEXT,
   run     TEXT,
@@ -171,20 +175,19 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_by_task ON events (task);
 
--- The integrity chain: one row a finished run, in the order of the ends. It
--- stays when retention removes the run, and then tells when and why.
+-- The integrity chain: one row a finished run, in the order of the ends within
+-- the task. It stays when retention removes the run; then it tells when and why.
 CREATE TABLE chain (
-  run        INTEGER PRIMARY KEY,
-  id         TEXT NOT NULL,
-  task       TEXT NOT NULL,
-  position   INTEGER NOT NULL CHECK (position > 0),
-  hash       TEXT NOT NULL CHECK (length(hash) = 64),
-  removed_at INTEGER,
+  task        TEXT NOT NULL,
+  end_number  INTEGER NOT NULL CHECK (end_number > 0),
+  run         TEXT NOT NULL,
+  hash        TEXT NOT NULL CHECK (length(hash) = 64),
+  removed_at  INTEGER,
   removed_why TEXT,
-  UNIQUE (task, position),
+  PRIMARY KEY (task, end_number),
   CHECK ((removed_at IS NULL) = (removed_why IS NULL))
-) STRICT;
-CREATE INDEX chain_removed ON chain (id) WHERE removed_at IS NOT NULL;
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chain_removed ON chain (run) WHERE removed_at IS NOT NULL;
 
 -- The history is append-only. These refuse, also in a plain sqlite3 shell.
 CREATE TRIGGER runs_keep_their_identity
@@ -196,7 +199,7 @@ BEGIN
 END;
 CREATE TRIGGER runs_end_once
   BEFORE UPDATE OF status, cancel_requested_at, cancel_requested_by, started_at,
-    kernel, generation, kernel_state, kernel_reason, cell, ended_at,
+    kernel, generation, kernel_state, kernel_reason, cell, ended_at, end_number,
     execution_count, error, text, files, truncated, images, notes, ended_by,
     cpu_ms, memory_peak_bytes, output_bytes ON runs
   WHEN OLD.ended_at IS NOT NULL
@@ -212,7 +215,8 @@ END;
 CREATE TRIGGER runs_are_removed_by_retention
   BEFORE DELETE ON runs
   WHEN NOT EXISTS (SELECT 1 FROM chain
-                    WHERE run = OLD.sequence AND removed_at IS NOT NULL)
+                    WHERE task = OLD.task AND end_number = OLD.end_number
+                      AND removed_at IS NOT NULL)
 BEGIN
   SELECT raise(ABORT, 'a run is removed by retention only');
 END;
@@ -262,8 +266,14 @@ CREATE TRIGGER events_stay_as_written
 BEGIN
   SELECT raise(ABORT, 'an event cannot be changed');
 END;
+CREATE TRIGGER events_keep_the_newest
+  BEFORE DELETE ON events
+  WHEN NOT EXISTS (SELECT 1 FROM events WHERE id > OLD.id)
+BEGIN
+  SELECT raise(ABORT, 'the newest event cannot be removed');
+END;
 CREATE TRIGGER chain_stays_as_written
-  BEFORE UPDATE OF run, id, task, position, hash ON chain
+  BEFORE UPDATE OF task, end_number, run, hash ON chain
 BEGIN
   SELECT raise(ABORT, 'the chain cannot be changed');
 END;

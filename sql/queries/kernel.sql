@@ -1,6 +1,9 @@
 -- name: kernel_latest
 SELECT * FROM kernels WHERE task = :task ORDER BY generation DESC LIMIT 1;
 
+-- name: kernel_generation
+SELECT * FROM kernels WHERE task = :task AND generation = :generation;
+
 -- name: kernel_get
 SELECT * FROM kernels WHERE id = :id;
 
@@ -42,10 +45,10 @@ SELECT :at, task, 'kernel.ended',
 -- name: kernel_activity
 -- The chain stands in the order of the ends, so its last row is the task's last
 -- end; the open runs are few.
-SELECT max(coalesce((SELECT runs.ended_at
-                       FROM chain JOIN runs ON runs.sequence = chain.run
-                      WHERE chain.task = :task
-                      ORDER BY chain.position DESC LIMIT 1), 0),
+SELECT max(coalesce((SELECT (SELECT ended_at FROM runs WHERE id = chain.run)
+                       FROM chain
+                      WHERE task = :task
+                      ORDER BY end_number DESC LIMIT 1), 0),
            coalesce((SELECT max(coalesce(started_at, queued_at)) FROM runs
                       WHERE task = :task AND ended_at IS NULL), 0)) AS last_at,
        EXISTS (SELECT 1 FROM runs

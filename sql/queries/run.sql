@@ -23,19 +23,23 @@ UPDATE runs
 -- name: run_finish
 UPDATE runs
    SET status = :status, ended_at = :ended_at,
+       end_number = 1 + coalesce((SELECT max(end_number) FROM chain
+                                   WHERE task = runs.task), 0),
        execution_count = :execution_count, error = :error, text = :text,
        files = :files, truncated = :truncated, images = :images,
        notes = :notes, ended_by = :ended_by, cpu_ms = :cpu_ms,
        memory_peak_bytes = :memory_peak_bytes, output_bytes = :output_bytes
  WHERE id = :id AND ended_at IS NULL
-RETURNING sequence, task, kernel;
+RETURNING sequence, task, kernel, end_number;
 
 -- name: run_lose
 UPDATE runs
    SET status = 'lost', ended_at = :ended_at,
+       end_number = 1 + coalesce((SELECT max(end_number) FROM chain
+                                   WHERE task = runs.task), 0),
        notes = json_array('the process that led this run ended before it')
  WHERE id = :id AND ended_at IS NULL
-RETURNING sequence, task, kernel;
+RETURNING sequence, task, kernel, end_number;
 
 -- name: run_request_cancel
 UPDATE runs
@@ -82,9 +86,16 @@ SELECT * FROM runs
  WHERE sequence < :before
  ORDER BY sequence DESC LIMIT :limit;
 
--- name: run_list_ended
+-- name: run_list_ok
+-- Most runs are: no index, the list is found on the way.
 SELECT * FROM runs
- WHERE status = :status AND ended_at IS NOT NULL AND sequence < :before
+ WHERE status = :status AND sequence < :before
+ ORDER BY sequence DESC LIMIT :limit;
+
+-- name: run_list_failed
+SELECT * FROM runs
+ WHERE status = :status AND status NOT IN ('queued', 'running', 'ok')
+   AND sequence < :before
  ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_list_unended

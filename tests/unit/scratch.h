@@ -66,6 +66,17 @@ static inline void scratch_file(int directory, const char *name,
   close(file);
 }
 
+static inline void scratch_mkdir(int directory, const char *path) {
+  if (mkdirat(directory, path, 0755) != 0)
+    abort();
+}
+
+/* Whether something stands there, be it a dangling symlink. */
+static inline bool scratch_has(int directory, const char *path) {
+  struct stat status;
+  return fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* How many entries the directory has, hidden ones too. */
 static inline int scratch_count(const struct scratch *scratch) {
   DIR *listing = opendir(scratch->path);

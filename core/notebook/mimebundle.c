@@ -1,0 +1,146 @@
+#include "core/notebook/mimebundle.h"
+
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/notebook/terminal_store.h"
+
+static bool starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool ends_with(const char *text, const char *suffix) {
+  size_t length = strlen(text), end = strlen(suffix);
+  return length >= end && strcmp(text + length - end, suffix) == 0;
+}
+
+bool mimebundle_is_json(const char *mime) {
+  return strcmp(mime, "application/json") == 0 ||
+         (starts_with(mime, "application/") && ends_with(mime, "+json") &&
+          strchr(mime, '\n') == NULL);
+}
+
+bool mimebundle_is_lines(const char *mime) {
+  return starts_with(mime, "text/") ||
+         strcmp(mime, "application/javascript") == 0 ||
+         strcmp(mime, "image/svg+xml") == 0;
+}
+
+static struct json *joined(const struct json *list) {
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  for (size_t i = 0; i < json_length(list); i++) {
+    const struct json *part = json_at(list, i);
+    if (json_kind(part) == JSON_STRING)
+      buf_append(&text, json_text(part), json_text_length(part));
+  }
+  return json_string_n(buf_string(&text), text.length);
+}
+
+struct json *mimebundle_text(const struct json *value) {
+  switch (json_kind(value)) {
+  case JSON_STRING:
+    return json_share(value);
+  case JSON_ARRAY:
+    return joined(value);
+  case JSON_NULL:
+    return json_string("");
+  default: {
+    struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+    json_write(value, &text);
+    return json_string_n(buf_string(&text), text.length);
+  }
+  }
+}
+
+struct json *mimebundle_plain_text(const struct json *value) {
+  enum json_kind kind = json_kind(value);
+  bool text = kind == JSON_STRING || kind == JSON_ARRAY;
+  return mimebundle_text(text ? value : NULL);
+}
+
+struct json *mimebundle_cut_text(const char *text, size_t length, size_t limit,
+                                 struct mimebundle_left_out *left_out) {
+  struct terminal_store store;
+  struct buf CLEANUP(buf_free) kept = BUF_INIT(BUF_NOTEBOOK);
+  terminal_store_init(&store, limit / 4, limit - limit / 4);
+  terminal_store_append(&store, text, length);
+  terminal_store_trim(&store, 0);
+  terminal_store_write(&store, &kept);
+  if (store.dropped_bytes > 0) {
+    left_out->values++;
+    left_out->bytes += store.dropped_bytes;
+  }
+  terminal_store_free(&store);
+  return json_string_n(buf_string(&kept), kept.length);
+}
+
+/* The bytes of a value: of a string its own, else of its JSON. */
+static size_t value_size(const struct json *value) {
+  if (json_kind(value) == JSON_STRING)
+    return json_text_length(value);
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  return json_write(value, &text) < 0 ? SIZE_MAX / 4 : text.length;
+}
+
+/* Adds the value unless it is too long; then a line in `notes` tells of it. */
+static size_t add_value(struct json *bundle, const char *mime,
+                        struct json *value, size_t limit, struct buf *notes,
+                        struct mimebundle_left_out *left_out) {
+  size_t size = value_size(value);
+  if (size <= limit) {
+    json_set(bundle, mime, value);
+    return size;
+  }
+  if (strcmp(mime, "text/plain") == 0) {
+    struct json *cut = mimebundle_cut_text(
+        json_text(value), json_text_length(value), limit, left_out);
+    json_set(bundle, mime, cut);
+    json_free(value);
+    return json_text_length(cut);
+  }
+  buf_format(notes, "[… %.80s of %zu bytes left out …]\n", mime, size);
+  left_out->values++;
+  left_out->bytes += size;
+  json_free(value);
+  return 0;
+}
+
+/* Appends the notes to text/plain; returns how many bytes that adds. */
+static size_t add_notes(struct json *bundle, const struct buf *notes) {
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  const struct json *plain = json_get(bundle, "text/plain");
+  if (json_text_length(plain) > 0) {
+    buf_append(&text, json_text(plain), json_text_length(plain));
+    buf_byte(&text, '\n');
+  }
+  /* Without the last line end, as text/plain never has one. */
+  buf_append(&text, buf_string(notes), notes->length - 1);
+  size_t before = json_text_length(plain);
+  json_set(bundle, "text/plain", json_string_n(text.data, text.length));
+  return text.length - before;
+}
+
+struct json *mimebundle_clean(const struct json *data, size_t limit,
+                              size_t *size,
+                              struct mimebundle_left_out *left_out) {
+  struct json *bundle = json_object();
+  struct buf CLEANUP(buf_free) notes = BUF_INIT(BUF_LINE);
+  size_t total = 0;
+  void *state = NULL;
+  const char *mime;
+  struct json *value;
+  while (json_next(data, &state, &mime, &value)) {
+    bool any = mimebundle_is_json(mime);
+    if (!any && json_kind(value) == JSON_NULL)
+      continue;
+    size_t left = total < 2 * limit ? 2 * limit - total : 0;
+    size_t room = left < limit ? left : limit;
+    total += add_value(bundle, mime,
+                       any ? json_share(value) : mimebundle_text(value), room,
+                       &notes, left_out);
+  }
+  if (notes.length > 0)
+    total += add_notes(bundle, &notes);
+  *size = total;
+  return bundle;
+}

@@ -1,0 +1,46 @@
+/* The values of a mimebundle (nbformat 4.5, "mimebundle"): JSON types hold any
+ * JSON, all others one string. Pure. */
+#ifndef CELLPOST_NOTEBOOK_MIMEBUNDLE_H
+#define CELLPOST_NOTEBOOK_MIMEBUNDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/json.h"
+
+/* True for application/json and application/<anything>+json. */
+bool mimebundle_is_json(const char *mime);
+
+/* True for the types that nbformat writes as a list of lines: text/...,
+ * application/javascript, image/svg+xml. */
+bool mimebundle_is_lines(const char *mime);
+
+/* The text of a value that should be one string: a string as it is, a list of
+ * strings joined, any other JSON as compact JSON, null as nothing. Never NULL;
+ * the caller's. */
+struct json *mimebundle_text(const struct json *value);
+
+/* The same for a text that is no mime value (of a stream, of an error): what is
+ * neither a string nor a list is empty. */
+struct json *mimebundle_plain_text(const struct json *value);
+
+struct mimebundle_left_out {
+  size_t values; /* left out, or cut in the case of text/plain */
+  size_t bytes;
+};
+
+/* A clean copy: values of the right kind, none over `limit` bytes, all together
+ * at most twice that. An over-long text/plain keeps its head and tail; other
+ * values go, and a line in text/plain tells which. *size is the bytes of all
+ * values. What is no object gives an empty bundle. */
+struct json *mimebundle_clean(const struct json *data, size_t limit,
+                              size_t *size,
+                              struct mimebundle_left_out *left_out);
+
+/* A text with head and tail kept and a marker between them when it is longer
+ * than `limit`; adds what was dropped to *left_out. */
+struct json *mimebundle_cut_text(const char *text, size_t length, size_t limit,
+                                 struct mimebundle_left_out *left_out);
+
+#endif

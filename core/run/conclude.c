@@ -1,0 +1,290 @@
+#include "core/run/conclude.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/keeper/process.h"
+#include "core/notebook/media.h"
+#include "core/report/text.h"
+#include "core/run/answer.h"
+#include "core/run/engine_private.h"
+
+/* How the run ended, from what was seen of it. */
+static enum run_status status_of(const struct drive *drive) {
+  bool finished = client_finished(&drive->execution) ||
+                  (drive->execution.replied && !drive->died);
+  if (drive->died && drive->end.end == KERNEL_END_OOM)
+    return RUN_OOM;
+  if (drive->verdict != RUN_OK)
+    return drive->verdict;
+  if (drive->died && !(finished && drive->execution.ask_exit))
+    return RUN_KERNEL_DIED;
+  return drive->execution.failed ? RUN_ERROR : RUN_OK;
+}
+
+static void describe_death(const struct drive *drive,
+                           struct run_record *record) {
+  if (!drive->died)
+    return;
+  const char *reason = drive->end.reason != NULL
+                           ? drive->end.reason
+                           : "the kernel ended; how is not known";
+  free(record->kernel_state);
+  free(record->kernel_reason);
+  record->kernel_state = mem_copy_text("lost");
+  record->kernel_reason = drive->execution.ask_exit
+                              ? mem_format("the cell called exit(): %s", reason)
+                              : mem_copy_text(reason);
+}
+
+static void measure(const struct conclusion *c) {
+  struct run_record *record = c->record;
+  int64_t cpu_us = -1, peak = -1;
+  record->cpu_ms = record->memory_peak_bytes = -1;
+  if (process_usage(c->drive->lease->kernel.pid, &cpu_us, &peak) == 0) {
+    record->memory_peak_bytes = peak;
+    if (c->cpu_before_us >= 0)
+      record->cpu_ms = (cpu_us - c->cpu_before_us) / 1000;
+  } else if (c->drive->died && c->drive->end.memory_peak > 0) {
+    record->memory_peak_bytes = c->drive->end.memory_peak;
+  }
+  record->output_bytes = (int64_t)collector_bytes(c->drive->collector);
+}
+
+static void set_dropped(struct json *truncated, const char *key,
+                        uint64_t count) {
+  if (count > 0)
+    json_set_integer(truncated, key, (int64_t)count);
+}
+
+static struct json *truncation(const struct conclusion *c, size_t files) {
+  struct output_dropped dropped;
+  collector_dropped(c->drive->collector, &dropped);
+  struct json *truncated = json_object();
+  set_dropped(truncated, "stdout", dropped.stdout_bytes);
+  set_dropped(truncated, "stdout_lines", dropped.stdout_lines);
+  set_dropped(truncated, "stderr", dropped.stderr_bytes);
+  set_dropped(truncated, "stderr_lines", dropped.stderr_lines);
+  set_dropped(truncated, "outputs", dropped.outputs);
+  set_dropped(truncated, "values", dropped.values);
+  set_dropped(truncated, "value_bytes", dropped.value_bytes);
+  set_dropped(truncated, "files", files);
+  if (json_length(truncated) == 0)
+    json_done(&truncated);
+  return truncated;
+}
+
+/* Returns how many changed files the list leaves out. */
+static size_t list_files(struct conclusion *c) {
+  struct engine *engine = c->drive->engine;
+  size_t omitted = 0;
+  if (c->before == NULL || c->files_directory < 0)
+    return 0;
+  struct workspace *CLEANUP(workspace_done) after = NULL;
+  struct err err = {0};
+  if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
+                     &after, &err) < 0) {
+    drive_note(c->drive, "changed files are not listed: %s", err.text);
+    return 0;
+  }
+  pthread_mutex_lock(&engine->mime_mutex);
+  c->record->files = workspace_compare(
+      c->before, after, c->files_directory, c->record->task, engine->mime,
+      (size_t)engine->conf->files_listed, &omitted);
+  pthread_mutex_unlock(&engine->mime_mutex);
+  if (workspace_was_cut(c->before) || workspace_was_cut(after))
+    drive_note(c->drive,
+               "the list of changed files may be incomplete: only %lld entries "
+               "of the workspace are looked at",
+               (long long)engine->conf->files_scanned);
+  return omitted;
+}
+
+static struct text_source text_of(const struct conclusion *c,
+                                  const char *full_text_uri) {
+  const struct run_record *record = c->record;
+  return (struct text_source){
+      .status = run_status_name(record->status),
+      .outputs = c->outputs,
+      .images = record->images,
+      .files = record->files,
+      .error = record->error,
+      .kernel_state = record->kernel_state,
+      .kernel_reason = record->kernel_reason,
+      .ended_by = record->ended_by,
+      .full_text_uri = full_text_uri,
+      .wall_ms = (record->ended_at - record->started_at) / 1000,
+      .timeout_ms = record->timeout_ms,
+      .limit = c->text_limit,
+  };
+}
+
+static void write_prompt(const struct conclusion *c) {
+  if (c->record->error == NULL)
+    return;
+  struct text_source source = text_of(c, NULL);
+  struct buf CLEANUP(buf_free) prompt = BUF_INIT(BUF_SMALL);
+  if (text_prompt(&source, &prompt) == 0)
+    json_set_text(c->record->error, "prompt", buf_string(&prompt));
+}
+
+static size_t characters(const struct buf *text) {
+  size_t count = 0;
+  for (size_t i = 0; i < text->length; i++)
+    count += ((unsigned char)text->data[i] & 0xC0) != 0x80;
+  return count;
+}
+
+/* The bounded text; when it leaves something out, the whole becomes an
+ * artifact. Returns true and *whole when it did. */
+static bool write_texts(struct conclusion *c, struct media *whole) {
+  struct buf CLEANUP(buf_free) full = BUF_INIT(BUF_ANSWER);
+  struct text_source source = text_of(c, NULL);
+  text_compose_full(&source, &full);
+  if (characters(&full) <= c->text_limit) {
+    c->record->text = buf_take(&full);
+    return false;
+  }
+  struct err err = {0};
+  bool stored =
+      media_store_text(c->task_directory, "text/plain", buf_string(&full),
+                       full.length, engine_sync(c->drive->engine), whole,
+                       &err) == 0;
+  if (!stored)
+    drive_note(c->drive, "the full text is not stored: %s", err.text);
+  char *CLEANUP(mem_free_pointer) uri =
+      stored
+          ? mem_format("/tasks/%s/artifacts/%s", c->record->task, whole->name)
+          : NULL;
+  source.full_text_uri = uri;
+  struct buf CLEANUP(buf_free) bounded = BUF_INIT(BUF_ANSWER);
+  text_compose(&source, &bounded);
+  c->record->text = buf_take(&bounded);
+  return stored;
+}
+
+static void write_notebook(struct conclusion *c) {
+  if (c->cell == NULL)
+    return;
+  const struct execution *execution = &c->drive->execution;
+  c->cell->outputs = c->outputs;
+  c->cell->execution_count = execution->execution_count;
+  c->cell->busy_at = execution->busy_at_us;
+  c->cell->input_at = execution->input_at_us;
+  c->cell->idle_at = execution->idle_at_us;
+  c->cell->reply_at = execution->reply_at_us;
+  c->cell->status = run_status_name(c->record->status);
+  struct err err = {0};
+  struct notebook *notebook = late_notebook(c->drive->engine, c->record->task,
+                                            c->drive->lease->memory, &err);
+  if (notebook == NULL || notebook_replace_code(notebook, c->cell, &err) < 0)
+    drive_note(c->drive, "the notebook holds an earlier state of this cell: %s",
+               err.text);
+}
+
+static void apply_updates(struct conclusion *c) {
+  struct output_update update;
+  while (collector_take_update(c->drive->collector, &update) == 1) {
+    late_update(c->drive->engine, c->record->task, c->drive->lease->memory,
+                &update);
+    output_update_free(&update);
+  }
+}
+
+static size_t list_artifacts(const struct media *media, size_t count,
+                             const struct media *whole, bool has_whole,
+                             struct artifact_record *artifacts) {
+  for (size_t i = 0; i < count; i++)
+    artifacts[i] = (struct artifact_record){
+        .sha256 = media[i].sha256,
+        .mime = media[i].mime,
+        .name = media[i].name,
+        .bytes = media[i].bytes,
+        .width = media[i].width,
+        .height = media[i].height,
+        .output = (int64_t)media[i].output,
+    };
+  if (!has_whole)
+    return count;
+  artifacts[count] = (struct artifact_record){.sha256 = whole->sha256,
+                                              .mime = whole->mime,
+                                              .name = whole->name,
+                                              .bytes = whole->bytes,
+                                              .output = -1};
+  return count + 1;
+}
+
+static size_t list_displays(const struct conclusion *c,
+                            struct run_display *displays) {
+  size_t count = 0;
+  for (size_t i = 0; i < json_length(c->outputs); i++) {
+    const char *id = collector_display_id(c->drive->collector, i);
+    if (id != NULL)
+      displays[count++] = (struct run_display){id, i};
+  }
+  return count;
+}
+
+static void write_registry(struct conclusion *c, const struct media *media,
+                           size_t media_count, const struct media *whole,
+                           bool has_whole) {
+  struct artifact_record *CLEANUP(mem_free_pointer) artifacts =
+      mem_array(media_count + 1, sizeof *artifacts);
+  struct run_display *CLEANUP(mem_free_pointer) displays =
+      mem_array(json_length(c->outputs), sizeof *displays);
+  struct json *CLEANUP(json_done) references =
+      answer_with_references(c->outputs, media, media_count);
+  struct event_record event = {0};
+  bool has_event =
+      trail_take(&c->drive->trail, c->record->task, c->record->id, &event);
+  struct run_ending ending = {
+      .record = c->record,
+      .outputs = references,
+      .artifacts = artifacts,
+      .artifact_count =
+          list_artifacts(media, media_count, whole, has_whole, artifacts),
+      .displays = displays,
+      .display_count = list_displays(c, displays),
+      .events = &event,
+      .event_count = has_event ? 1 : 0,
+  };
+  struct err err = {0};
+  if (run_finish(c->drive->engine->store, &ending, &err) < 0)
+    drive_note(c->drive, "the end of this run is not in the registry: %s",
+               err.text);
+  json_free(event.content);
+}
+
+void conclude(struct conclusion *c) {
+  struct run_record *record = c->record;
+  record->ended_at = clock_wall_us();
+  record->status = status_of(c->drive);
+  record->execution_count = c->drive->execution.execution_count;
+  record->ended_by = mem_copy_text(c->drive->ended_by);
+  describe_death(c->drive, record);
+  measure(c);
+  c->outputs = collector_outputs(c->drive->collector);
+  struct media *CLEANUP(mem_free_pointer) media = NULL;
+  size_t media_count = 0;
+  struct err err = {0};
+  if (media_store(c->task_directory, c->outputs, engine_sync(c->drive->engine),
+                  &media, &media_count, &err) < 0)
+    drive_note(c->drive, "images are not stored as files: %s", err.text);
+  record->images = answer_images(record->task, media, media_count);
+  size_t omitted = list_files(c);
+  record->truncated = truncation(c, omitted);
+  record->error = conclude_error(c);
+  struct media whole;
+  write_prompt(c);
+  bool has_whole = write_texts(c, &whole);
+  write_notebook(c);
+  apply_updates(c);
+  if (c->drive->notes != NULL)
+    record->notes = json_share(c->drive->notes);
+  write_registry(c, media, media_count, &whole, has_whole);
+  if (record->notes == NULL && c->drive->notes != NULL)
+    record->notes = json_share(c->drive->notes);
+}

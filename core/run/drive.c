@@ -1,0 +1,294 @@
+#include "core/run/drive.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/run/engine_private.h"
+
+/* The notebook is brought up to date this often while a cell runs; the pause
+ * grows with the cost, so that publishing never takes more than a tenth. */
+#define PUBLISH_PAUSE (100 * CLOCK_MS)
+/* Another process may have asked to cancel: the registry is looked at. */
+#define TICK (500 * CLOCK_MS)
+#define KEEPALIVE (15 * CLOCK_S)
+/* A kernel that has replied but publishes no idle is not waited for longer. */
+#define IDLE_PATIENCE (4 * CLOCK_S)
+/* exit() replies first and ends the process then. */
+#define EXIT_PATIENCE_MS 3000
+/* What a dead kernel had sent is read until it is quiet for so long. */
+#define LAST_WORDS_MS 30
+/* Messages taken from one channel before the others get their turn. */
+#define BURST 256
+
+void drive_note(struct drive *drive, const char *format, ...) {
+  char text[600];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (drive->notes == NULL)
+    drive->notes = json_array();
+  json_push(drive->notes, json_string(text));
+}
+
+void drive_done(struct drive *drive) {
+  execution_free(&drive->execution);
+  kernel_record_free(&drive->end);
+  json_done(&drive->notes);
+  trail_done(&drive->trail);
+}
+
+static int64_t earliest(int64_t a, int64_t b) {
+  if (a == 0 || b == 0)
+    return a == 0 ? b : a;
+  return a < b ? a : b;
+}
+
+static void tell(struct drive *drive, const char *type,
+                 const struct json *content) {
+  if (drive->sink == NULL)
+    return;
+  drive->sink->event(drive->sink->context, type, content);
+  drive->silent_since = clock_monotonic_ns();
+}
+
+static void take_output(struct drive *drive, const struct message *message) {
+  if (strcmp(message->type, "comm_open") == 0) {
+    const char *target = json_get_text(message->content, "target_name");
+    if (target == NULL || strncmp(target, "jupyter.widget", 14) != 0)
+      client_close_comm(drive->lease->cached->channel, message, NULL);
+    return;
+  }
+  live_lock(drive->live);
+  bool changed =
+      collector_add(drive->collector, message->type, message->content);
+  bool over = collector_hard_limit(drive->collector);
+  live_unlock(drive->live);
+  tell(drive, message->type, message->content);
+  trail_add(&drive->trail, message->type, message->content);
+  if (changed && !drive->dirty) {
+    drive->dirty = true;
+    drive->publish_at = clock_monotonic_ns() + drive->publish_pause;
+  }
+  if (over)
+    drive_end(drive, RUN_OUTPUT_LIMIT);
+}
+
+/* Lines given with the request in order, then the end of the input. */
+static void answer_input(struct drive *drive, const struct message *message) {
+  const char *line = json_text(json_at(drive->stdin_lines, drive->lines_given));
+  if (line != NULL)
+    drive->lines_given++;
+  struct err err = {0};
+  if (client_input(drive->lease->cached->channel, message, line, &err) < 0)
+    drive_note(drive, "input() was not answered: %s", err.text);
+}
+
+static void observe(struct drive *drive, enum channel_name from,
+                    const struct message *message) {
+  switch (client_observe(&drive->execution, from, message)) {
+  case CLIENT_OUTPUT:
+    take_output(drive, message);
+    break;
+  case CLIENT_FOREIGN:
+    late_take(drive->engine, drive->record->task, drive->lease->memory,
+              &drive->late, message);
+    break;
+  case CLIENT_INPUT:
+    answer_input(drive, message);
+    break;
+  case CLIENT_NOTHING:
+    break;
+  }
+  if (drive->execution.replied && !drive->execution.idle &&
+      drive->idle_deadline == 0)
+    drive->idle_deadline = clock_monotonic_ns() + IDLE_PATIENCE;
+}
+
+static int take_messages(struct drive *drive, int mask, struct err *err) {
+  for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
+    for (int i = 0; (mask & 1 << name) != 0 && i < BURST; i++) {
+      struct message CLEANUP(message_free) message = {0};
+      int got = channel_receive(drive->lease->cached->channel,
+                                (enum channel_name)name, &message, err);
+      if (got < 0)
+        return -1;
+      if (got == 0)
+        break;
+      observe(drive, (enum channel_name)name, &message);
+    }
+  }
+  return 0;
+}
+
+static void publish(struct drive *drive) {
+  drive->dirty = false;
+  drive->publish_at = 0;
+  if (drive->cell == NULL)
+    return;
+  int64_t start = clock_monotonic_ns();
+  struct json *CLEANUP(json_done) outputs = collector_outputs(drive->collector);
+  struct code_cell cell = *drive->cell;
+  cell.outputs = outputs;
+  cell.execution_count = drive->execution.execution_count;
+  struct err err = {0};
+  struct notebook *notebook = late_notebook(drive->engine, drive->record->task,
+                                            drive->lease->memory, &err);
+  if (notebook != NULL)
+    notebook_replace_code(notebook, &cell, &err);
+  int64_t cost = clock_monotonic_ns() - start;
+  drive->publish_pause = 10 * cost > PUBLISH_PAUSE ? 10 * cost : PUBLISH_PAUSE;
+}
+
+static void flush_trail(struct drive *drive) {
+  struct event_record event;
+  if (!trail_take(&drive->trail, drive->record->task, drive->record->id,
+                  &event))
+    return;
+  struct err err = {0};
+  if (event_append(drive->engine->store, &event, 1, &err) < 0)
+    drive_note(drive, "part of the event log is missing: %s", err.text);
+  json_free(event.content);
+}
+
+static void check_wish(struct drive *drive) {
+  uint64_t count;
+  bool asked =
+      read(drive->live->wake, &count, sizeof count) > 0 ||
+      run_cancel_requested(drive->engine->store, drive->record->id, NULL) == 1;
+  if (asked)
+    drive_end(drive, RUN_INTERRUPTED);
+}
+
+static void do_what_is_due(struct drive *drive) {
+  int64_t now = clock_monotonic_ns();
+  if (drive->deadline != 0 && now >= drive->deadline)
+    drive_end_next(drive);
+  if (drive->dirty && now >= drive->publish_at)
+    publish(drive);
+  if (drive->trail.flush_at != 0 && now >= drive->trail.flush_at)
+    flush_trail(drive);
+  if (now >= drive->tick_at) {
+    drive->tick_at = now + TICK;
+    late_flush(drive->engine, drive->record->task, drive->lease->memory,
+               &drive->late);
+    if (drive->step == DRIVE_RUNNING)
+      check_wish(drive);
+  }
+  if (drive->sink != NULL && now >= drive->silent_since + KEEPALIVE)
+    tell(drive, "keepalive", NULL);
+}
+
+static int next_timeout(const struct drive *drive) {
+  int64_t next = earliest(drive->deadline, drive->tick_at);
+  next = earliest(next, drive->dirty ? drive->publish_at : 0);
+  next = earliest(next, drive->trail.flush_at);
+  next = earliest(next, drive->idle_deadline);
+  return clock_poll_timeout(next);
+}
+
+/* The process is gone: reads what it had still sent. */
+static void last_words(struct drive *drive) {
+  int mask;
+  do {
+    mask = channel_wait(drive->lease->cached->channel, NULL, 0, LAST_WORDS_MS,
+                        NULL);
+  } while (mask > 0 && take_messages(drive, mask, NULL) == 0);
+  drive_read_end(drive);
+}
+
+static bool idle_is_missing(struct drive *drive) {
+  if (drive->idle_deadline == 0 || clock_monotonic_ns() < drive->idle_deadline)
+    return false;
+  drive_note(drive, "the kernel replied but did not publish that it is idle; "
+                    "output may be missing");
+  return true;
+}
+
+static int see_through(struct drive *drive, struct err *err) {
+  while (!client_finished(&drive->execution)) {
+    struct channel_watch watches[] = {
+        {drive->lease->process, POLLIN, 0},
+        {drive->step == DRIVE_RUNNING ? drive->live->wake : -1, POLLIN, 0},
+    };
+    int mask = channel_wait(drive->lease->cached->channel, watches, 2,
+                            next_timeout(drive), err);
+    if (mask < 0 || take_messages(drive, mask, err) < 0)
+      return -1;
+    if (watches[1].revents != 0)
+      check_wish(drive);
+    if (mask == 0 && watches[0].revents != 0) {
+      last_words(drive);
+      return 0;
+    }
+    do_what_is_due(drive);
+    if (drive->abandoned || idle_is_missing(drive))
+      return 0;
+  }
+  return 0;
+}
+
+static int send(struct drive *drive, struct err *err) {
+  struct execute_options options = {
+      .silent = drive->record->silent,
+      .store_history = !drive->record->silent,
+      .allow_stdin = drive->stdin_lines != NULL,
+  };
+  execution_free(&drive->execution);
+  drive->idle_deadline = 0;
+  if (client_execute(drive->lease->cached->channel, drive->record->code,
+                     drive->record->code_length, &options, &drive->execution,
+                     err) < 0)
+    return -1;
+  lease_remember(drive->lease->memory, drive->execution.id, drive->record->id);
+  return 0;
+}
+
+/* exit() was called: the process will end in a moment, cleanly. */
+static void await_exit(struct drive *drive) {
+  struct pollfd process = {drive->lease->process, POLLIN, 0};
+  if (poll(&process, 1, EXIT_PATIENCE_MS) > 0)
+    drive_read_end(drive);
+}
+
+static int carry_out(struct drive *drive, struct err *err) {
+  enum { ATTEMPTS = 2 };
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (send(drive, err) < 0 || see_through(drive, err) < 0)
+      return -1;
+    if (!drive->execution.aborted)
+      return 0;
+  }
+  return err_set(err, ERR_UNAVAILABLE,
+                 "the kernel aborted the cell without running it, twice");
+}
+
+int drive_run(struct drive *drive, struct err *err) {
+  int64_t now = clock_monotonic_ns();
+  drive->verdict = RUN_OK;
+  drive->running_line = -1;
+  drive->silent_since = now;
+  drive->tick_at = now + TICK;
+  drive->publish_pause = PUBLISH_PAUSE;
+  if (drive->record->timeout_ms > 0)
+    drive->deadline = now + drive->record->timeout_ms * CLOCK_MS;
+  int result = carry_out(drive, err);
+  if (result == 0 && drive->execution.ask_exit && !drive->died)
+    await_exit(drive);
+  if (drive->step != DRIVE_RUNNING && !drive->died)
+    drive->running_line = lease_running_line(drive->lease);
+  if (drive->execution.page != NULL) {
+    live_lock(drive->live);
+    collector_add_page(drive->collector, drive->execution.page);
+    live_unlock(drive->live);
+  }
+  late_flush(drive->engine, drive->record->task, drive->lease->memory,
+             &drive->late);
+  return result;
+}

@@ -1,0 +1,93 @@
+/* The ladder that ends a run from outside: SIGINT and a nudge, the same again,
+ * then SIGTERM and SIGKILL of everything by the keeper. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/keeper/control.h"
+#include "core/run/drive.h"
+#include "core/run/engine_private.h"
+
+/* Some libraries swallow one KeyboardInterrupt; a second SIGINT follows. */
+#define SECOND_INTERRUPT_NS (1 * CLOCK_S)
+/* How long a dead kernel's end may take to appear in the registry. */
+#define END_PATIENCE_MS 900
+
+static void interrupt(struct drive *drive) {
+  struct channel *channel = drive->lease->cached->channel;
+  struct err err = {0};
+  if (drive->lease->memory->interrupt_by_message) {
+    drive->ended_by = "interrupt_request";
+    if (client_interrupt(channel, &err) < 0)
+      drive_note(drive, "interrupt_request was not sent: %s", err.text);
+    return;
+  }
+  drive->ended_by = "SIGINT";
+  if (control_interrupt(drive->engine->keeper_socket, drive->lease->kernel.id,
+                        &err) < 0)
+    drive_note(drive, "SIGINT was not sent: %s", err.text);
+  client_nudge(channel, NULL);
+}
+
+static int64_t grace(const struct drive *drive) {
+  return (int64_t)(drive->engine->conf->interrupt_grace * (double)CLOCK_S);
+}
+
+void drive_end(struct drive *drive, enum run_status verdict) {
+  if (drive->step != DRIVE_RUNNING)
+    return;
+  drive->verdict = verdict;
+  drive->step = DRIVE_INTERRUPTED;
+  lease_dump_stack(drive->engine, drive->lease);
+  interrupt(drive);
+  int64_t wait = grace(drive);
+  drive->deadline = clock_monotonic_ns() +
+                    (wait < SECOND_INTERRUPT_NS ? wait : SECOND_INTERRUPT_NS);
+}
+
+/* The keeper answers when nothing of the kernel is left. */
+static void kill_kernel(struct drive *drive) {
+  struct err err = {0};
+  char reason[200];
+  snprintf(
+      reason, sizeof reason, "it did not stop within %g s of an interrupt (%s)",
+      drive->engine->conf->interrupt_grace, run_status_name(drive->verdict));
+  drive->step = DRIVE_KILLED;
+  drive->deadline = 0;
+  drive->running_line = lease_running_line(drive->lease);
+  int timeout = (int)(drive->engine->conf->terminate_grace * 1000.0) + 10000;
+  if (control_stop(drive->engine->keeper_socket, drive->lease->kernel.task,
+                   drive->lease->kernel.id, "killed", reason, timeout,
+                   &err) < 0) {
+    drive_note(drive, "the kernel could not be ended: %s", err.text);
+    drive->abandoned = true;
+  }
+}
+
+void drive_end_next(struct drive *drive) {
+  if (drive->step == DRIVE_RUNNING) {
+    drive_end(drive, RUN_TIMEOUT);
+    return;
+  }
+  int64_t left = grace(drive) - SECOND_INTERRUPT_NS;
+  if (drive->step == DRIVE_INTERRUPTED && left > 0) {
+    interrupt(drive);
+    drive->step = DRIVE_INTERRUPTED_AGAIN;
+    drive->deadline = clock_monotonic_ns() + left;
+    return;
+  }
+  kill_kernel(drive);
+}
+
+void drive_read_end(struct drive *drive) {
+  drive->died = true;
+  if (lease_read_end(drive->engine, drive->lease->kernel.id, END_PATIENCE_MS,
+                     &drive->end) < 0) {
+    drive_note(drive, "the keeper did not record how the kernel ended");
+    return;
+  }
+  if (drive->step == DRIVE_KILLED)
+    drive->ended_by = drive->end.signal == SIGKILL ? "SIGKILL" : "SIGTERM";
+}

@@ -1,0 +1,229 @@
+#include "core/run/late.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/notebook/output.h"
+#include "core/run/engine_private.h"
+#include "core/run/place.h"
+#include "core/store/event.h"
+#include "core/store/run.h"
+
+/* How often idle kernels are looked at, and how many notices wait for the next
+ * answer at the most; the record itself has no such bound. */
+#define ROUND_MS 100
+/* Channels of kernels that ended unseen are looked for every so many rounds. */
+#define SWEEP_ROUNDS 30
+#define NOTICES_MOST 100
+
+static bool is_output(const char *type) {
+  static const char *const types[] = {"stream", "display_data",
+                                      "execute_result", "error",
+                                      "update_display_data"};
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    if (strcmp(type, types[i]) == 0)
+      return true;
+  return false;
+}
+
+static struct collector *new_collector(const struct engine *engine) {
+  const struct conf *conf = engine->conf;
+  struct output_limits limits = {
+      .bytes = (size_t)conf->output_bytes,
+      .outputs = (size_t)conf->outputs,
+      .image_bytes = (size_t)conf->image_bytes,
+  };
+  return collector_new(&limits);
+}
+
+void late_take(struct engine *engine, const char *task,
+               struct lease_memory *memory, struct late_batch *batch,
+               const struct message *message) {
+  if (!is_output(message->type))
+    return;
+  const char *run = lease_recall(memory, message->parent_id);
+  if (run == NULL)
+    run = "";
+  if (batch->collector != NULL && strcmp(batch->run, run) != 0)
+    late_flush(engine, task, memory, batch);
+  if (batch->collector == NULL) {
+    batch->collector = new_collector(engine);
+    snprintf(batch->run, sizeof batch->run, "%s", run);
+  }
+  collector_add(batch->collector, message->type, message->content);
+}
+
+struct notebook *late_notebook(struct engine *engine, const char *task,
+                               struct lease_memory *memory, struct err *err) {
+  if (memory->notebook != NULL && !notebook_is_stale(memory->notebook))
+    return memory->notebook;
+  notebook_done(&memory->notebook);
+  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
+  if (directory < 0)
+    return NULL;
+  char *CLEANUP(mem_free_pointer) aside = NULL;
+  if (notebook_open(directory, engine_sync(engine), &memory->notebook, &aside,
+                    err) < 0)
+    return NULL;
+  if (aside != NULL)
+    log_warning("notebook.ipynb of task %s was no notebook; it is now %s", task,
+                aside);
+  return memory->notebook;
+}
+
+static void record_orphan(struct engine *engine, const char *task,
+                          const struct json *outputs) {
+  char *CLEANUP(mem_free_pointer) owned_task = mem_copy_text(task);
+  char kind[] = "kernel.output";
+  struct json *CLEANUP(json_done) content = json_object();
+  json_set(content, "outputs", json_share(outputs));
+  struct event_record event = {.at = clock_wall_us(),
+                               .task = owned_task,
+                               .kind = kind,
+                               .content = content};
+  struct err err = {0};
+  if (event_append(engine->store, &event, 1, &err) < 0)
+    log_error("late output of task %s is not in the event log: %s", task,
+              err.text);
+}
+
+static void record(struct engine *engine, const char *task,
+                   struct lease_memory *memory, const char *run,
+                   const struct json *outputs) {
+  struct err err = {0};
+  struct notebook *notebook = late_notebook(engine, task, memory, &err);
+  if (notebook == NULL || (notebook_has_cell(notebook, run) &&
+                           notebook_add_late(notebook, run, outputs, &err) < 0))
+    log_error("late output of run %s is not in the notebook: %s", run,
+              err.text);
+  if (run_add_late(engine->store, run, outputs, &err) < 0)
+    log_error("late output of run %s is not in the registry: %s", run,
+              err.text);
+}
+
+static void notice(struct lease_memory *memory, const char *run,
+                   const struct json *outputs) {
+  if (memory->late == NULL)
+    memory->late = json_array();
+  for (size_t i = 0; i < json_length(outputs); i++) {
+    if (json_length(memory->late) >= NOTICES_MOST)
+      return;
+    struct json *entry = json_object();
+    json_set_text(entry, "run", *run == '\0' ? NULL : run);
+    json_set(entry, "output", json_share(json_at(outputs, i)));
+    json_push(memory->late, entry);
+  }
+}
+
+void late_flush(struct engine *engine, const char *task,
+                struct lease_memory *memory, struct late_batch *batch) {
+  if (batch->collector == NULL)
+    return;
+  struct json *CLEANUP(json_done) outputs = collector_outputs(batch->collector);
+  struct output_update update;
+  while (collector_take_update(batch->collector, &update) == 1) {
+    late_update(engine, task, memory, &update);
+    output_update_free(&update);
+  }
+  collector_done(&batch->collector);
+  if (json_length(outputs) == 0)
+    return;
+  if (batch->run[0] == '\0')
+    record_orphan(engine, task, outputs);
+  else
+    record(engine, task, memory, batch->run, outputs);
+  notice(memory, batch->run, outputs);
+}
+
+void late_update(struct engine *engine, const char *task,
+                 struct lease_memory *memory,
+                 const struct output_update *update) {
+  struct run_display_place *places = NULL;
+  size_t count = 0;
+  struct err err = {0};
+  if (run_find_display(engine->store, task, memory->kernel, update->display_id,
+                       &places, &count, &err) < 0) {
+    log_error("display %s of task %s: %s", update->display_id, task, err.text);
+    return;
+  }
+  struct notebook *notebook =
+      count == 0 ? NULL : late_notebook(engine, task, memory, &err);
+  for (size_t i = 0; i < count; i++) {
+    const struct run_display_place *place = &places[i];
+    if (notebook != NULL && notebook_has_cell(notebook, place->run) &&
+        notebook_update_output(notebook, place->run, place->position,
+                               update->data, update->metadata, &err) < 0)
+      log_error("display update of run %s is not in the notebook: %s",
+                place->run, err.text);
+    if (run_update_output(engine->store, place->run, place->position,
+                          update->data, update->metadata, &err) < 0)
+      log_error("display update of run %s is not in the registry: %s",
+                place->run, err.text);
+  }
+  run_display_places_free(places, count);
+}
+
+/* Whether anything waits on an idle channel; shell and control replies to
+ * nudges are thrown away on the way. */
+static bool drain(struct engine *engine, struct cached_channel *cached,
+                  struct turn *turn) {
+  int mask = channel_wait(cached->channel, NULL, 0, 0, NULL);
+  if (mask <= 0 || !turn_lock(turn))
+    return mask >= 0;
+  struct lease_memory *memory = cached->attachment;
+  struct late_batch batch = {0};
+  for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
+    for (;;) {
+      struct message CLEANUP(message_free) message = {0};
+      if (channel_receive(cached->channel, (enum channel_name)name, &message,
+                          NULL) <= 0)
+        break;
+      if (name == CHANNEL_IOPUB)
+        late_take(engine, cached->task, memory, &batch, &message);
+    }
+  }
+  late_flush(engine, cached->task, memory, &batch);
+  return true;
+}
+
+static bool has_ended(struct engine *engine, const char *kernel_id) {
+  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  return kernel_get(engine->store, kernel_id, &kernel, NULL) == 0 &&
+         kernel.ended_at != 0;
+}
+
+/* The channel is taken only while the task's turn is ours, so that no run ever
+ * finds its channel missing. */
+static void visit(struct engine *engine, const char *task,
+                  const char *kernel_id, bool sweep) {
+  struct turn *turn = turn_try(engine->turns, task);
+  if (turn == NULL)
+    return;
+  struct cached_channel *cached = channel_cache_take(engine->cache, kernel_id);
+  if (cached != NULL) {
+    if (drain(engine, cached, turn) && !(sweep && has_ended(engine, kernel_id)))
+      channel_cache_give(engine->cache, cached);
+    else
+      cached_channel_free(cached);
+  }
+  turn_leave(turn);
+}
+
+void *late_janitor(void *argument) {
+  struct engine *engine = argument;
+  for (unsigned round = 1;; round++) {
+    struct pollfd stop = {engine->janitor_stop, POLLIN, 0};
+    if (poll(&stop, 1, ROUND_MS) > 0)
+      return NULL;
+    size_t count = 0;
+    struct channel_cache_name *CLEANUP(mem_free_pointer) names =
+        channel_cache_names(engine->cache, &count);
+    for (size_t i = 0; i < count; i++)
+      visit(engine, names[i].task, names[i].kernel_id,
+            round % SWEEP_ROUNDS == 0);
+  }
+}

@@ -1,0 +1,75 @@
+#include "core/run/lease_setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/run/engine_private.h"
+#include "core/run/quiet.h"
+#include "core/store/task.h"
+#include "embedded.h"
+
+static const char *embedded_text(const char *path) {
+  for (const struct embedded_file *file = embedded_files; file->path != NULL;
+       file++)
+    if (strcmp(file->path, path) == 0)
+      return file->text;
+  return "";
+}
+
+/* exec() in a namespace of its own, so that no name is left behind. A JSON
+ * string literal is a Python string literal too. */
+static int compose_setup(const struct lease *lease, struct buf *out) {
+  const char *source = embedded_text("core/run/setup.py");
+  char *CLEANUP(mem_free_pointer) path =
+      mem_format("%s/%s", lease->kernel.directory, LEASE_STACK_FILE);
+  buf_text(out, "exec(");
+  json_write_string(source, strlen(source), out);
+  buf_text(out, ", {'stack_path': ");
+  json_write_string(path, strlen(path), out);
+  return buf_text(out, "})");
+}
+
+static int set_up_python(struct lease *lease, int64_t deadline,
+                         struct err *err) {
+  struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_SMALL);
+  compose_setup(lease, &code);
+  struct execution CLEANUP(execution_free) execution = {0};
+  if (quiet_execute(lease->cached->channel, lease->process, buf_string(&code),
+                    NULL, deadline, NULL, &execution, err) < 0)
+    return -1;
+  lease->memory->dumps_stack = !execution.failed && !execution.aborted;
+  return 0;
+}
+
+static int run_init_code(struct engine *engine, struct lease *lease,
+                         int64_t deadline, struct err *err) {
+  struct task_record CLEANUP(task_record_free) task = {0};
+  if (task_get(engine->store, lease->kernel.task, &task, NULL) < 0)
+    return 0;
+  const char *code = json_get_text(task.settings, "init_code");
+  if (code == NULL || *code == '\0')
+    return 0;
+  struct execution CLEANUP(execution_free) execution = {0};
+  if (quiet_execute(lease->cached->channel, lease->process, code, NULL,
+                    deadline, NULL, &execution, err) < 0)
+    return err_wrap(err, "init_code of the task");
+  if (execution.failed) {
+    const char *ename = json_get_text(execution.error, "ename");
+    const char *evalue = json_get_text(execution.error, "evalue");
+    lease->note = mem_format("the task's init_code failed: %.100s: %.300s",
+                             ename == NULL ? "error" : ename,
+                             evalue == NULL ? "" : evalue);
+  }
+  return 0;
+}
+
+int lease_setup(struct engine *engine, struct lease *lease, int64_t deadline_ns,
+                struct err *err) {
+  if (strcmp(lease->cached->info.language, "python") == 0 &&
+      set_up_python(lease, deadline_ns, err) < 0)
+    return -1;
+  if (lease->memory->runs > 0)
+    return 0;
+  return run_init_code(engine, lease, deadline_ns, err);
+}

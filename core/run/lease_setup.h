@@ -1,0 +1,17 @@
+/* The first words to a kernel that this process meets. */
+#ifndef CELLPOST_RUN_LEASE_SETUP_H
+#define CELLPOST_RUN_LEASE_SETUP_H
+
+#include "core/run/lease.h"
+
+/* In the kernel's own run directory. */
+#define LEASE_STACK_FILE "stack.txt"
+
+/* Python kernels: registers the stack dump and shortens the flush interval
+ * (setup.py). A new kernel then runs the task's init_code; a failure of that is
+ * told in lease->note and does not stop the run. Fails only when the kernel
+ * does not answer. */
+int lease_setup(struct engine *engine, struct lease *lease, int64_t deadline_ns,
+                struct err *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* The runs that this process leads now: found by id, cancelled from other
+ * threads, looked into while they go on. */
+#ifndef CELLPOST_RUN_LIVE_H
+#define CELLPOST_RUN_LIVE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "core/base/id.h"
+#include "core/base/json.h"
+#include "core/notebook/output.h"
+#include "core/run/turn.h"
+
+struct live_runs;
+
+struct live_run {
+  char id[ID_UUID_SIZE];
+  char task[ID_TASK_SIZE];
+  int wake; /* eventfd: readable when somebody wants the run to end */
+  struct live_run_private *private;
+};
+
+struct live_runs *live_runs_new(void);
+void live_runs_free(struct live_runs *runs);
+
+/* Registers a run with its place in the queue (borrowed until live_started). */
+struct live_run *live_add(struct live_runs *runs, const char *id,
+                          const char *task, struct turn *turn);
+/* The turn has come: cancelling now means interrupting. The collector's content
+ * can be asked for from other threads until live_remove. */
+void live_started(struct live_run *run, struct collector *collector);
+void live_remove(struct live_runs *runs, struct live_run *run);
+
+/* Around every use of the collector by the run's own thread. */
+void live_lock(struct live_run *run);
+void live_unlock(struct live_run *run);
+
+/* From any thread: wakes the run (queued: cancels its turn). False: not here.
+ */
+bool live_cancel(struct live_runs *runs, const char *id);
+/* The id of the task's running run here, or false. */
+bool live_running(struct live_runs *runs, const char *task,
+                  char id[ID_UUID_SIZE]);
+/* Outputs so far (the caller owns them), and the queue position (0: running).
+ * False: not here. */
+bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
+               int64_t *position);
+/* Waits until the run is not here any more. False: it never was. */
+bool live_wait(struct live_runs *runs, const char *id);
+/* Waits until none is here, or the deadline. */
+bool live_wait_all(struct live_runs *runs, int64_t deadline_ns);
+
+#endif

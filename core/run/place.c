@@ -1,0 +1,26 @@
+#include "core/run/place.h"
+
+#include <fcntl.h>
+
+#include "core/base/fs.h"
+#include "core/base/mem.h"
+
+int place_open(struct engine *engine, const char *task, struct err *err) {
+  int CLEANUP(mem_close_descriptor) directory =
+      fs_make_and_open(engine_tasks_directory(engine), task, 0755, err);
+  if (directory < 0)
+    return err_wrap(err, "directory of task %s", task);
+  static const char *const parts[] = {"files", "artifacts"};
+  for (size_t i = 0; i < COUNT_OF(parts); i++) {
+    int CLEANUP(mem_close_descriptor) part =
+        fs_make_and_open(directory, parts[i], 0755, err);
+    if (part < 0)
+      return err_wrap(err, "directory of task %s", task);
+  }
+  return mem_steal_descriptor(&directory);
+}
+
+int place_open_files(int task_directory, struct err *err) {
+  return fs_open_beneath(task_directory, "files", O_RDONLY | O_DIRECTORY, 0,
+                         err);
+}

@@ -1,0 +1,273 @@
+#include "core/run/run.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/mem.h"
+#include "core/keeper/process.h"
+#include "core/run/answer.h"
+#include "core/run/conclude.h"
+#include "core/run/engine_private.h"
+#include "core/run/place.h"
+#include "core/run/ticket.h"
+
+static void send_run_event(const struct run_sink *sink,
+                           const struct run_record *record) {
+  if (sink == NULL)
+    return;
+  struct json *CLEANUP(json_done) content = json_object();
+  json_set_text(content, "run", record->id);
+  json_set_text(content, "task", record->task);
+  json_set_text(content, "status", run_status_name(record->status));
+  sink->event(sink->context, "run", content);
+}
+
+/* The run was accepted but could not be carried out: its row says so. */
+static void close_unrun(struct engine *engine, struct run_ticket *ticket,
+                        enum run_status status, const struct err *why) {
+  struct run_record *record = &ticket->record;
+  record->status = status;
+  record->ended_at = clock_wall_us();
+  record->execution_count = -1;
+  record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
+  record->error = json_object();
+  json_set_text(record->error, "ename",
+                status == RUN_CANCELLED ? "Cancelled" : "NoKernel");
+  json_set_text(record->error, "evalue", why->text);
+  struct json *CLEANUP(json_done) none = json_array();
+  struct run_ending ending = {.record = record, .outputs = none};
+  run_finish(engine->store, &ending, NULL);
+}
+
+static void describe_failure(const struct run_ticket *ticket,
+                             const char *stderr_tail, struct json **details) {
+  if (details == NULL)
+    return;
+  *details = json_object();
+  json_set_text(*details, "run", ticket->record.id);
+  json_set_text(*details, "task", ticket->record.task);
+  if (stderr_tail != NULL)
+    json_set_text(*details, "stderr", stderr_tail);
+}
+
+/* Puts the cell into the notebook before it runs. A failure does not stop the
+ * run: it is told in the notes. */
+static void open_cell(struct drive *drive, const struct run_ticket *ticket,
+                      struct code_cell *cell) {
+  struct err err = {0};
+  struct lease_memory *memory = drive->lease->memory;
+  const struct kernel_info *info = &drive->lease->cached->info;
+  const struct run_record *record = &ticket->record;
+  struct notebook *notebook =
+      late_notebook(drive->engine, record->task, memory, &err);
+  if (notebook == NULL ||
+      notebook_set_kernel(notebook, memory->kernelspec, memory->display_name,
+                          info->language, info->language_info, &err) < 0 ||
+      (record->section != NULL &&
+       ticket_add_section(notebook, ticket, &err) < 0) ||
+      notebook_append_code(notebook, cell, &err) < 0)
+    drive_note(drive, "the notebook could not be written: %s", err.text);
+}
+
+static void fill_start(struct run_record *record, const struct lease *lease) {
+  record->status = RUN_RUNNING;
+  record->started_at = clock_wall_us();
+  record->kernel = mem_copy_text(lease->kernel.id);
+  record->generation = lease->kernel.generation;
+  record->kernel_state = mem_copy_text(lease->state);
+  record->kernel_reason =
+      lease->reason[0] == '\0' ? NULL : mem_copy_text(lease->reason);
+  record->cell = record->silent ? NULL : mem_copy_text(record->id);
+}
+
+/* With a kernel at hand: everything from the notebook's new cell to the
+ * record's last word. */
+static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
+                         struct lease *lease, const struct run_sink *sink,
+                         struct conclusion *c, struct err *err) {
+  struct run_record *record = &ticket->record;
+  struct drive *drive = c->drive;
+  fill_start(record, lease);
+  struct code_cell cell = {
+      .id = record->id,
+      .source = record->code,
+      .source_length = record->code_length,
+      .execution_count = -1,
+      .tags = record->tags,
+      .run = record->id,
+      .status = "running",
+  };
+  c->cell = drive->cell = record->silent ? NULL : &cell;
+  if (lease->note != NULL)
+    drive_note(drive, "%s", lease->note);
+  if (c->cell != NULL)
+    open_cell(drive, ticket, &cell);
+  if (run_start(engine->store, record, err) < 0)
+    drive_note(drive, "the start of this run is not in the registry: %s",
+               err->text);
+  send_run_event(sink, record);
+  struct err fault = {0};
+  if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
+                     &c->before, &fault) < 0)
+    drive_note(drive, "changed files are not listed: %s", fault.text);
+  int64_t unused;
+  c->cpu_before_us = -1;
+  process_usage(lease->kernel.pid, &c->cpu_before_us, &unused);
+  if (drive_run(drive, err) < 0)
+    return -1;
+  lease->memory->runs++;
+  conclude(c);
+  return 0;
+}
+
+static struct collector *new_collector(const struct engine *engine,
+                                       const struct run_ticket *ticket) {
+  struct output_limits limits = {
+      .bytes = (size_t)ticket->output_bytes,
+      .bytes_hard = (size_t)engine->conf->output_bytes_hard,
+      .outputs = (size_t)ticket->outputs,
+      .image_bytes = (size_t)ticket->image_bytes,
+  };
+  return collector_new(&limits);
+}
+
+static struct json *finish_answer(struct engine *engine,
+                                  const struct run_ticket *ticket,
+                                  struct lease *lease,
+                                  const struct conclusion *c) {
+  struct json *answer = answer_build(&ticket->record, c->outputs,
+                                     engine->conf->inline_image_bytes);
+  struct json *late = MEM_STEAL(lease->memory->late);
+  json_set(answer, "late_outputs", late == NULL ? json_array() : late);
+  return answer;
+}
+
+static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
+                          struct lease *lease, const struct run_sink *sink,
+                          struct json **answer, struct err *err) {
+  int CLEANUP(mem_close_descriptor) directory =
+      place_open(engine, ticket->record.task, err);
+  if (directory < 0)
+    return -1;
+  int CLEANUP(mem_close_descriptor) files = place_open_files(directory, NULL);
+  struct collector *collector = new_collector(engine, ticket);
+  live_started(ticket->live, collector);
+  struct drive drive = {
+      .engine = engine,
+      .live = ticket->live,
+      .lease = lease,
+      .record = &ticket->record,
+      .collector = collector,
+      .stdin_lines = ticket->stdin_lines,
+      .sink = sink,
+  };
+  struct conclusion c = {
+      .drive = &drive,
+      .record = &ticket->record,
+      .task_directory = directory,
+      .files_directory = files,
+      .traceback = ticket->traceback,
+      .text_limit = (size_t)ticket->text_limit,
+  };
+  int result = run_in_kernel(engine, ticket, lease, sink, &c, err);
+  if (result == 0)
+    *answer = finish_answer(engine, ticket, lease, &c);
+  live_started(ticket->live, NULL);
+  lease_give(engine, lease, result == 0 && !drive.died && !drive.abandoned);
+  drive_done(&drive);
+  workspace_free(c.before);
+  json_free(c.outputs);
+  collector_free(collector);
+  return result;
+}
+
+/* The first run of the idempotency key may be under way, here or in another
+ * process; its answer is ours. */
+static int await_first(struct engine *engine, const struct run_ticket *ticket,
+                       struct json **answer, struct err *err) {
+  for (;;) {
+    live_wait(engine->live, ticket->record.id);
+    struct run_record CLEANUP(run_record_free) record = {0};
+    if (run_get(engine->store, ticket->record.id, &record, err) < 0)
+      return -1;
+    if (run_status_is_final(record.status))
+      break;
+    struct timespec pause = {0, 20 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+  }
+  return run_describe(engine, ticket->record.id, answer, err);
+}
+
+static int run_now(struct engine *engine, struct run_ticket *ticket,
+                   const struct run_sink *sink, struct json **answer,
+                   struct json **details, struct err *err) {
+  if (turn_wait(ticket->turn, err) < 0) {
+    close_unrun(engine, ticket, RUN_CANCELLED, err);
+    describe_failure(ticket, NULL, details);
+    return -1;
+  }
+  struct lease lease;
+  char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
+  if (lease_take(engine, ticket->record.task, &lease, &stderr_tail, err) < 0 ||
+      run_with_lease(engine, ticket, &lease, sink, answer, err) < 0) {
+    close_unrun(engine, ticket, RUN_NOT_RUN, err);
+    describe_failure(ticket, stderr_tail, details);
+    return -1;
+  }
+  return 0;
+}
+
+int run_perform(struct engine *engine, struct run_ticket *ticket,
+                const struct run_sink *sink, struct json **answer,
+                struct json **details, struct err *err) {
+  struct err fault = {0};
+  struct json *found = NULL;
+  int result = ticket->repeat
+                   ? await_first(engine, ticket, &found, &fault)
+                   : run_now(engine, ticket, sink, &found, details, &fault);
+  ticket_leave(ticket);
+  if (result < 0)
+    return err_set(err, fault.kind, "%s", fault.text);
+  *answer = found;
+  return 0;
+}
+
+int run_describe(struct engine *engine, const char *id, struct json **answer,
+                 struct err *err) {
+  struct json *CLEANUP(json_done) outputs = NULL;
+  int64_t position = -1;
+  bool here = live_look(engine->live, id, &outputs, &position);
+  struct run_record CLEANUP(run_record_free) record = {0};
+  if (run_get(engine->store, id, &record, err) < 0)
+    return -1;
+  if (!here || run_status_is_final(record.status)) {
+    struct json *CLEANUP(json_done) stored = NULL;
+    if (run_outputs(engine->store, id, &stored, err) < 0)
+      return -1;
+    int CLEANUP(mem_close_descriptor) directory = fs_open_beneath(
+        engine->tasks_directory, record.task, O_RDONLY | O_DIRECTORY, 0, NULL);
+    json_free(outputs);
+    outputs = answer_resolve(directory, stored);
+  }
+  *answer = answer_build(&record, outputs, engine->conf->inline_image_bytes);
+  if (!run_status_is_final(record.status))
+    json_set(*answer, "queue_position",
+             position < 0 ? NULL : json_integer(position));
+  json_set(*answer, "late_count", json_integer(record.late_outputs));
+  return 0;
+}
+
+int run_cancel(struct engine *engine, const char *id, const char *by,
+               struct err *err) {
+  int wanted = run_request_cancel(engine->store, id, by, err);
+  if (wanted < 0)
+    return -1;
+  if (wanted == 0)
+    return err_set(err, ERR_CONFLICT, "the run has ended already");
+  live_cancel(engine->live, id);
+  return 0;
+}

@@ -1,0 +1,217 @@
+#include "core/run/ticket.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/crypto.h"
+#include "core/base/mem.h"
+#include "core/run/engine_private.h"
+#include "core/run/place.h"
+#include "core/store/task.h"
+
+const char *run_ticket_id(const struct run_ticket *ticket) {
+  return ticket->record.id;
+}
+
+const char *run_ticket_task(const struct run_ticket *ticket) {
+  return ticket->record.task;
+}
+
+bool run_ticket_is_repeat(const struct run_ticket *ticket) {
+  return ticket->repeat;
+}
+
+int64_t run_ticket_position(const struct run_ticket *ticket) {
+  return ticket->turn == NULL ? 0 : turn_position(ticket->turn);
+}
+
+void ticket_leave(struct run_ticket *ticket) {
+  live_remove(ticket->engine->live, MEM_STEAL(ticket->live));
+  turn_leave(MEM_STEAL(ticket->turn));
+}
+
+/* A run that nobody will carry out (the caller gave up between the two steps)
+ * is closed, so that its row does not stay open. */
+static void abandon(struct run_ticket *ticket) {
+  struct run_record *record = &ticket->record;
+  if (ticket->turn == NULL || run_status_is_final(record->status))
+    return;
+  record->status = RUN_CANCELLED;
+  record->ended_at = clock_wall_us();
+  record->execution_count = -1;
+  struct json *CLEANUP(json_done) none = json_array();
+  struct run_ending ending = {.record = record, .outputs = none};
+  run_finish(ticket->engine->store, &ending, NULL);
+}
+
+void run_ticket_free(struct run_ticket *ticket) {
+  if (ticket == NULL)
+    return;
+  abandon(ticket);
+  ticket_leave(ticket);
+  json_free(ticket->stdin_lines);
+  run_record_free(&ticket->record);
+  free(ticket);
+}
+
+void run_ticket_done(struct run_ticket **ticket) {
+  run_ticket_free(MEM_STEAL(*ticket));
+}
+
+/* A limit of the request: 0 stands for the default, which is the maximum. */
+static int lower(const char *name, int64_t wanted, int64_t most, int64_t *ret,
+                 struct err *err) {
+  if (wanted > most)
+    return err_set(err, ERR_FIELD, "%s: at most %lld is allowed here", name,
+                   (long long)most);
+  *ret = wanted <= 0 ? most : wanted;
+  return 0;
+}
+
+static int set_limits(struct run_ticket *ticket, const struct conf *conf,
+                      const struct run_request *request, struct err *err) {
+  double timeout = request->timeout < 0 ? conf->timeout : request->timeout;
+  if (timeout > conf->timeout_max)
+    return err_set(err, ERR_FIELD, "timeout: at most %g seconds are allowed",
+                   conf->timeout_max);
+  ticket->record.timeout_ms = (int64_t)(timeout * 1000.0);
+  if (timeout > 0 && ticket->record.timeout_ms == 0)
+    ticket->record.timeout_ms = 1;
+  ticket->text_limit =
+      request->text_limit <= 0 ? conf->text_limit : request->text_limit;
+  if (lower("output_bytes", request->output_bytes, conf->output_bytes,
+            &ticket->output_bytes, err) < 0 ||
+      lower("outputs", request->outputs, conf->outputs, &ticket->outputs, err) <
+          0)
+    return -1;
+  return lower("image_bytes", request->image_bytes, conf->image_bytes,
+               &ticket->image_bytes, err);
+}
+
+static struct json *options_of(const struct run_request *request,
+                               const struct run_ticket *ticket) {
+  static const char *const styles[] = {
+      [TRACEBACK_CONTEXT] = "context",
+      [TRACEBACK_PLAIN] = "plain",
+      [TRACEBACK_MINIMAL] = "minimal",
+  };
+  struct json *options = json_object();
+  json_set_text(options, "images", request->images_linked ? "link" : "inline");
+  json_set_text(options, "traceback", styles[request->traceback]);
+  json_set_integer(options, "text_limit", ticket->text_limit);
+  json_set_integer(options, "output_bytes", ticket->output_bytes);
+  json_set_integer(options, "outputs", ticket->outputs);
+  json_set_integer(options, "image_bytes", ticket->image_bytes);
+  json_set_integer(options, "stdin_lines",
+                   (int64_t)json_length(request->stdin_lines));
+  return options;
+}
+
+static void fill_record(struct run_ticket *ticket,
+                        const struct run_request *request) {
+  struct run_record *record = &ticket->record;
+  record->id = mem_new(ID_UUID_SIZE);
+  id_new(record->id);
+  record->task = mem_copy_text(request->task);
+  record->code = mem_copy_bytes(request->code, request->code_length);
+  record->code_length = request->code_length;
+  crypto_sha256(request->code, request->code_length, record->code_sha256);
+  record->section = mem_copy_text(request->section);
+  record->tags = json_copy(request->tags);
+  record->silent = request->silent;
+  record->caller = mem_copy_text(request->caller);
+  record->address = mem_copy_text(request->address);
+  record->request_id = mem_copy_text(request->request_id);
+  record->idempotency_key = mem_copy_text(request->idempotency_key);
+  if (request->idempotency_key != NULL && request->body_sha256 != NULL)
+    snprintf(record->body_sha256, sizeof record->body_sha256, "%s",
+             request->body_sha256);
+  record->instance = mem_copy_text(ticket->engine->instance);
+  record->options = options_of(request, ticket);
+  record->queued_at = clock_wall_us();
+  record->status = RUN_QUEUED;
+  record->execution_count = -1;
+  record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
+}
+
+static int have_task(struct engine *engine, const struct run_request *request,
+                     struct err *err) {
+  struct task_record CLEANUP(task_record_free) task = {0};
+  struct err fault = {0};
+  if (task_get(engine->store, request->task, &task, &fault) == 0)
+    return 0;
+  if (fault.kind != ERR_NOT_FOUND)
+    return err_set(err, fault.kind, "%s", fault.text);
+  if (!engine->conf->auto_create)
+    return err_set(err, ERR_NOT_FOUND,
+                   "no task %s; make it with PUT /v1/tasks/%s first "
+                   "(auto_create is off)",
+                   request->task, request->task);
+  if (task_put(engine->store, request->task, engine->conf->kernelspec, NULL,
+               request->caller, &fault) < 0 &&
+      fault.kind != ERR_CONFLICT)
+    return err_set(err, fault.kind, "%s", fault.text);
+  int CLEANUP(mem_close_descriptor) directory =
+      place_open(engine, request->task, err);
+  return directory < 0 ? -1 : 0;
+}
+
+/* First the place in the queue, then the row: two requests of the same moment
+ * then stand in the registry in the order in which they will run. */
+static int accept(struct engine *engine, struct run_ticket *ticket,
+                  struct err *err) {
+  struct run_record *record = &ticket->record;
+  if (turn_join(engine->turns, record->task, &ticket->turn, err) < 0)
+    return -1;
+  char existing[ID_UUID_SIZE];
+  int inserted = run_insert(engine->store, record, existing, err);
+  if (inserted < 0)
+    return -1;
+  if (inserted == 0) {
+    ticket->live =
+        live_add(engine->live, record->id, record->task, ticket->turn);
+    return 0;
+  }
+  turn_leave(MEM_STEAL(ticket->turn));
+  ticket->repeat = true;
+  memcpy(record->id, existing, sizeof existing);
+  return 0;
+}
+
+int run_submit(struct engine *engine, const struct run_request *request,
+               struct run_ticket **ret, struct err *err) {
+  struct run_ticket *CLEANUP(run_ticket_done) ticket = mem_new(sizeof *ticket);
+  ticket->engine = engine;
+  if (request->code_length > (size_t)engine->conf->code_bytes)
+    return err_set(err, ERR_TOO_LARGE,
+                   "the code has %zu bytes; at most %lld are taken",
+                   request->code_length, (long long)engine->conf->code_bytes);
+  if (set_limits(ticket, engine->conf, request, err) < 0 ||
+      have_task(engine, request, err) < 0)
+    return -1;
+  ticket->traceback = request->traceback;
+  ticket->stdin_lines = json_copy(request->stdin_lines);
+  fill_record(ticket, request);
+  if (accept(engine, ticket, err) < 0) {
+    /* Not accepted: there is no row to close. */
+    turn_leave(MEM_STEAL(ticket->turn));
+    return -1;
+  }
+  *ret = MEM_STEAL(ticket);
+  return 0;
+}
+
+int ticket_add_section(struct notebook *notebook,
+                       const struct run_ticket *ticket, struct err *err) {
+  char *CLEANUP(mem_free_pointer) heading =
+      mem_format("## %s", ticket->record.section);
+  char digest[CRYPTO_SHA256_HEX];
+  crypto_sha256(heading, strlen(heading), digest);
+  char id[64];
+  snprintf(id, sizeof id, "section-%.16s", digest);
+  if (notebook_has_cell(notebook, id))
+    return 0;
+  return notebook_append_markdown(notebook, id, heading, strlen(heading), err);
+}

@@ -1,0 +1,32 @@
+/* A run that was accepted, between run_submit and its end. */
+#ifndef CELLPOST_RUN_TICKET_H
+#define CELLPOST_RUN_TICKET_H
+
+#include <stdbool.h>
+
+#include "core/notebook/writer.h"
+#include "core/run/live.h"
+#include "core/run/run.h"
+#include "core/run/turn.h"
+#include "core/store/run.h"
+
+struct run_ticket {
+  struct engine *engine;
+  struct run_record record;
+  struct turn *turn;
+  struct live_run *live;
+  bool repeat;
+  struct json *stdin_lines;
+  enum traceback_style traceback;
+  int64_t text_limit, output_bytes, outputs, image_bytes;
+};
+
+/* Leaves the queue and the list of live runs: nobody waits for it any more. */
+void ticket_leave(struct run_ticket *ticket);
+
+/* The markdown heading of the run's section, when the notebook's last section
+ * is another one. */
+int ticket_add_section(struct notebook *notebook,
+                       const struct run_ticket *ticket, struct err *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* From a request that was accepted to its answer: host, route, origin, caller,
+ * body, handler, problem document, log line. */
+#ifndef CELLPOST_FCGI_DISPATCH_H
+#define CELLPOST_FCGI_DISPATCH_H
+
+#include "core/run/engine.h"
+#include "fcgi/door.h"
+#include "fcgi/metrics.h"
+
+/* Serves the one request that `door` holds, to its end. Never fails: what goes
+ * wrong is answered. */
+void dispatch(struct engine *engine, struct metrics *metrics,
+              struct door *door);
+
+#endif

@@ -1,0 +1,239 @@
+#include "fcgi/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/fs.h"
+#include "core/base/mem.h"
+#include "core/base/mime.h"
+#include "core/jupyter/kernelspec.h"
+#include "core/keeper/control.h"
+#include "fcgi/listener.h"
+
+#define DETAIL_SIZE 400
+
+/* Says what it found in `detail` (found) or what is missing (not found). */
+typedef bool look(const struct conf *conf, char detail[DETAIL_SIZE]);
+
+enum need {
+  NEED_ALWAYS,
+  NEED_FOR_JAIL, /* when jail = required */
+  NEED_NEVER,    /* something is slower or weaker without it */
+};
+
+struct check {
+  const char *name;
+  look *look;
+  enum need need;
+};
+
+static bool say(bool found, char detail[DETAIL_SIZE], const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool say(bool found, char detail[DETAIL_SIZE], const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  vsnprintf(detail, DETAIL_SIZE, format, values);
+  va_end(values);
+  return found;
+}
+
+static void read_line(const char *path, char *line, size_t size) {
+  CLEANUP(mem_close_descriptor) int file = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t got = file < 0 ? 0 : read(file, line, size - 1);
+  line[got > 0 ? got : 0] = '\0';
+  line[strcspn(line, "\n")] = '\0';
+}
+
+static bool look_at_cgroups(const struct conf *conf, char *detail) {
+  (void)conf;
+  char controllers[200];
+  read_line("/sys/fs/cgroup/cgroup.controllers", controllers,
+            sizeof controllers);
+  if (*controllers != '\0')
+    return say(true, detail, "version 2 with %s", controllers);
+  bool memory = access("/sys/fs/cgroup/memory", F_OK) == 0;
+  bool pids = access("/sys/fs/cgroup/pids", F_OK) == 0;
+  return say(memory && pids, detail, "version 1%s%s", memory ? ", memory" : "",
+             pids ? ", pids" : "");
+}
+
+/* In a child: what is unshared is gone with it. */
+static bool look_at_namespaces(const struct conf *conf, char *detail) {
+  (void)conf;
+  int kinds = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+              CLONE_NEWNET | CLONE_NEWCGROUP;
+  bool root = geteuid() == 0;
+  pid_t child = fork();
+  if (child == 0)
+    _exit(unshare(kinds | (root ? 0 : CLONE_NEWUSER)) == 0 ? 0 : errno);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) < 0)
+    return say(false, detail, "cannot try: %s", strerror(errno));
+  if (status != 0)
+    return say(false, detail, "%s", strerror(WEXITSTATUS(status)));
+  return say(true, detail, "mount, pid, ipc, uts, net, cgroup%s",
+             root ? "" : ", by a user namespace");
+}
+
+static bool look_at_landlock(const struct conf *conf, char *detail) {
+  (void)conf;
+  /* LANDLOCK_CREATE_RULESET_VERSION, landlock_create_ruleset(2) */
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, 1U);
+  if (version < 0)
+    return say(false, detail, "%s", strerror(errno));
+  return say(true, detail, "ABI %ld", version);
+}
+
+static bool look_at_seccomp(const struct conf *conf, char *detail) {
+  (void)conf;
+  char actions[200];
+  read_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions);
+  bool filters = strstr(actions, "errno") != NULL;
+  return say(filters, detail, "%s",
+             filters ? "filters" : "the kernel has no filters");
+}
+
+static bool look_at_openat2(const struct conf *conf, char *detail) {
+  (void)conf;
+  struct open_how how = {.flags = O_PATH | O_CLOEXEC,
+                         .resolve = RESOLVE_BENEATH};
+  int opened = (int)syscall(SYS_openat2, AT_FDCWD, ".", &how, sizeof how);
+  if (opened < 0)
+    return say(false, detail, "%s (Linux 5.6 has it)", strerror(errno));
+  close(opened);
+  return say(true, detail, "names stay beneath their directory");
+}
+
+static bool look_at_pidfd(const struct conf *conf, char *detail) {
+  (void)conf;
+  int opened = (int)syscall(SYS_pidfd_open, getpid(), 0);
+  if (opened < 0)
+    return say(false, detail, "%s (Linux 5.3 has it)", strerror(errno));
+  close(opened);
+  return say(true, detail, "deaths are seen at once");
+}
+
+static int new_file(const char *path) {
+  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static bool has_lease(const char *path) {
+  CLEANUP(mem_close_descriptor) int file = new_file(path);
+  return file >= 0 && fcntl(file, F_SETLEASE, F_WRLCK) == 0;
+}
+
+static bool has_exchange(const char *path, const char *other) {
+  CLEANUP(mem_close_descriptor) int file = new_file(other);
+  return file >= 0 &&
+         renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
+}
+
+static bool look_at_state(const struct conf *conf, char *detail) {
+  CLEANUP(mem_free_pointer)
+  char *directory = mem_format("%s/doctor-XXXXXX", conf->state_directory);
+  if (mkdtemp(directory) == NULL)
+    return say(false, detail, "%.200s: %s", conf->state_directory,
+               strerror(errno));
+  CLEANUP(mem_free_pointer) char *one = mem_format("%s/1", directory);
+  CLEANUP(mem_free_pointer) char *two = mem_format("%s/2", directory);
+  bool lease = has_lease(one), exchange = has_exchange(one, two);
+  unlink(one);
+  unlink(two);
+  rmdir(directory);
+  return say(true, detail, "%.200s: writable, %s, %s", conf->state_directory,
+             lease ? "write leases" : "no write leases (notebooks are copied)",
+             exchange ? "exchange of names"
+                      : "no exchange of names (notebooks are copied)");
+}
+
+static bool look_at_descriptors(const struct conf *conf, char *detail) {
+  struct rlimit limit = {0};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  /* A request holds its connection, an open channel four sockets and more. */
+  long long wanted = conf->threads * 4 + conf->max_kernels * 16 + 64;
+  long long most =
+      limit.rlim_max > 1000000000 ? 1000000000 : (long long)limit.rlim_max;
+  return say(most >= wanted, detail, "%lld allowed, up to %lld used", most,
+             wanted);
+}
+
+static bool look_at_backlog(const struct conf *conf, char *detail) {
+  (void)conf;
+  char text[32];
+  read_line("/proc/sys/net/core/somaxconn", text, sizeof text);
+  return say(strtol(text, NULL, 10) >= LISTENER_BACKLOG, detail,
+             "net.core.somaxconn is %s, wanted is %d", text, LISTENER_BACKLOG);
+}
+
+static bool look_at_types(const struct conf *conf, char *detail) {
+  (void)conf;
+  struct mime *mime = mime_open();
+  bool loaded = mime != NULL;
+  mime_close(mime);
+  return say(loaded, detail, "%s",
+             loaded ? "by content and name"
+                    : "by name alone, libmagic has no data");
+}
+
+static bool look_at_kernelspec(const struct conf *conf, char *detail) {
+  struct err err;
+  struct kernelspec *spec CLEANUP(kernelspec_done) = NULL;
+  if (kernelspec_find(conf->kernelspec_path, conf->kernelspec, &spec, &err) !=
+      0)
+    return say(false, detail, "%s", err.text);
+  return say(true, detail, "%.100s (%.100s)", spec->name, spec->display_name);
+}
+
+static bool look_at_keeper(const struct conf *conf, char *detail) {
+  struct err err;
+  struct control_kernel unused;
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  if (control_status(path, NULL, &unused, &err) != 0)
+    return say(false, detail, "%s", err.text);
+  return say(true, detail, "answers at %.200s", path);
+}
+
+static const struct check checks[] = {
+    {"cgroups", look_at_cgroups, NEED_FOR_JAIL},
+    {"namespaces", look_at_namespaces, NEED_FOR_JAIL},
+    {"landlock", look_at_landlock, NEED_FOR_JAIL},
+    {"seccomp", look_at_seccomp, NEED_FOR_JAIL},
+    {"openat2", look_at_openat2, NEED_ALWAYS},
+    {"pidfd", look_at_pidfd, NEED_ALWAYS},
+    {"state", look_at_state, NEED_ALWAYS},
+    {"kernelspec", look_at_kernelspec, NEED_ALWAYS},
+    {"keeper", look_at_keeper, NEED_NEVER},
+    {"descriptors", look_at_descriptors, NEED_NEVER},
+    {"backlog", look_at_backlog, NEED_NEVER},
+    {"file types", look_at_types, NEED_NEVER},
+};
+
+int doctor_report(const struct conf *conf, FILE *out) {
+  int missing = 0;
+  for (size_t i = 0; i < COUNT_OF(checks); i++) {
+    char detail[DETAIL_SIZE] = "";
+    bool found = checks[i].look(conf, detail);
+    bool needed =
+        checks[i].need == NEED_ALWAYS ||
+        (checks[i].need == NEED_FOR_JAIL && conf->jail == CONF_JAIL_REQUIRED);
+    fprintf(out, "%s  %s: %s\n",
+            found    ? "ok "
+            : needed ? "NO "
+                     : "-- ",
+            checks[i].name, detail);
+    missing += !found && needed;
+  }
+  return missing;
+}

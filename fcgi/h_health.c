@@ -1,0 +1,70 @@
+/* /healthz, /readyz, /metrics and /v1/capabilities */
+#include "core/base/mem.h"
+#include "fcgi/handler.h"
+#include "fcgi/version.h"
+
+/* This process answers. */
+int handle_health(struct call *call, struct err *err) {
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "status", "ok");
+  return reply_json(call->reply, 200, answer, err);
+}
+
+/* And a run would find a keeper and a registry that can be written. */
+int handle_ready(struct call *call, struct err *err) {
+  struct err reason;
+  if (!engine_is_ready(call->engine, &reason))
+    return err_set(err, ERR_UNAVAILABLE, "%s", reason.text);
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "status", "ready");
+  return reply_json(call->reply, 200, answer, err);
+}
+
+int handle_metrics(struct call *call, struct err *err) {
+  (void)err;
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  metrics_write(call->metrics, &text);
+  reply_text(call->reply, 200, "text/plain; version=0.0.4; charset=utf-8",
+             buf_string(&text), text.length);
+  return 0;
+}
+
+static struct json *texts(const char *const *list) {
+  struct json *array = json_array();
+  for (; *list != NULL; list++)
+    json_push(array, json_string(*list));
+  return array;
+}
+
+static struct json *limits(const struct conf *conf) {
+  struct json *object = json_object();
+  json_set_integer(object, "body_bytes", conf->body_bytes);
+  json_set_integer(object, "code_bytes", conf->code_bytes);
+  json_set(object, "timeout", json_number(conf->timeout));
+  json_set(object, "timeout_max", json_number(conf->timeout_max));
+  json_set_integer(object, "queue", conf->queue);
+  json_set_integer(object, "kernels", conf->max_kernels);
+  json_set_integer(object, "output_bytes", conf->output_bytes);
+  json_set_integer(object, "output_bytes_hard", conf->output_bytes_hard);
+  json_set_integer(object, "outputs", conf->outputs);
+  json_set_integer(object, "image_bytes", conf->image_bytes);
+  json_set_integer(object, "inline_image_bytes", conf->inline_image_bytes);
+  json_set_integer(object, "text_limit", conf->text_limit);
+  return object;
+}
+
+/* What a client may count on here, without trying. */
+int handle_capabilities(struct call *call, struct err *err) {
+  static const char *const bodies[] = {"application/json", "text/x-python",
+                                       NULL};
+  static const char *const answers[] = {"application/json", "text/event-stream",
+                                        "application/x-ndjson", NULL};
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "version", CELLPOST_VERSION);
+  json_set_text(answer, "kernelspec", call->conf->kernelspec);
+  json_set_boolean(answer, "auto_create", call->conf->auto_create);
+  json_set(answer, "execute_bodies", texts(bodies));
+  json_set(answer, "execute_answers", texts(answers));
+  json_set(answer, "limits", limits(call->conf));
+  return reply_json(call->reply, 200, answer, err);
+}

@@ -1,0 +1,47 @@
+/* What a handler is given, and what it must do. */
+#ifndef CELLPOST_FCGI_HANDLER_H
+#define CELLPOST_FCGI_HANDLER_H
+
+#include "core/base/conf.h"
+#include "core/base/err.h"
+#include "core/base/json.h"
+#include "core/run/engine.h"
+#include "core/run/run.h"
+#include "fcgi/auth.h"
+#include "fcgi/metrics.h"
+#include "fcgi/reply.h"
+#include "fcgi/request.h"
+
+struct call {
+  struct engine *engine;
+  const struct conf *conf;
+  struct metrics *metrics;
+  struct request *request;
+  struct reply *reply;
+  struct caller caller;
+  const char *task; /* from the path, a valid id; or NULL */
+  const char *run;
+  /* The parsed JSON body, an object; NULL when there was none, or when the body
+   * is code. */
+  const struct json *body;
+  bool body_is_code;
+  /* Set by a handler: a run that goes on after the answer; the call's. */
+  struct run_ticket *unfinished;
+  /* More members of the problem document, set before a failure; the call's. */
+  struct json *details;
+};
+
+/* Answers by one function of reply.h or stream.h and returns 0, or returns -1
+ * with *err set and nothing written: the caller then writes the problem
+ * document. */
+typedef int handler(struct call *call, struct err *err);
+
+handler handle_execute;
+handler handle_list_tasks, handle_put_task, handle_describe_task,
+    handle_delete_task, handle_interrupt_task, handle_restart_task;
+handler handle_list_runs, handle_list_task_runs, handle_describe_run,
+    handle_cancel_run;
+handler handle_list_kernelspecs;
+handler handle_health, handle_ready, handle_capabilities, handle_metrics;
+
+#endif
