@@ -1,18 +1,105 @@
-import faulthandler, signal, sys
+import signal
+import sys
 
-# A dump of the running stack on demand: SIGUSR2 works in C, without the GIL,
-# so it names the line even of a cell that answers to nothing else.
-try:
-    sys._cellpost_stack = open(stack_path, "w")
+
+def dump_stack_on_demand(path):
+    """SIGUSR2 writes the running stack, from C and without the GIL: so it names
+    the line even of a cell that answers to nothing else."""
+    import faulthandler
+
+    sys._cellpost_stack = open(path, "w")
     faulthandler.register(
         signal.SIGUSR2, file=sys._cellpost_stack, all_threads=False
     )
-except Exception:
-    pass
 
-# Output that a crash would swallow is at most this old.
-for stream in (sys.stdout, sys.stderr):
+
+def flush_often():
+    """What a crash can swallow is at most this old."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "flush_interval"):
+            stream.flush_interval = 0.03
+
+
+def keep_parents_apart():
+    """Output of a thread or an asyncio task belongs to the cell that started
+    it. ipykernel sees to that itself from 6.29 on; before, it would carry the
+    parent of whichever cell runs at the moment."""
+    import ipykernel
+
+    if tuple(ipykernel.version_info[:2]) >= (6, 29):
+        return
+    import contextvars
+    import threading
+
+    from ipykernel.iostream import OutStream
+    from ipykernel.zmqshell import ZMQDisplayPublisher, ZMQInteractiveShell
+
+    if hasattr(OutStream, "_cellpost_write"):
+        return
+    of_task = contextvars.ContextVar("cellpost_parent", default=None)
+
+    def started_by():
+        return of_task.get() or getattr(
+            threading.current_thread(), "_cellpost_parent", None
+        )
+
+    set_parent = ZMQInteractiveShell.set_parent
+
+    def shell_set_parent(self, parent):
+        of_task.set(parent.get("header", parent))
+        return set_parent(self, parent)
+
+    start = threading.Thread.start
+
+    def thread_start(self):
+        self._cellpost_parent = started_by()
+        return start(self)
+
+    write = OutStream.write
+
+    def stream_write(self, text):
+        parent = started_by()
+        latest = self.parent_header
+        if (
+            parent is None
+            or parent.get("msg_id") == latest.get("msg_id")
+            or self.pub_thread is None
+            or not isinstance(text, str)
+            or not self._is_master_process()
+        ):
+            return write(self, text)
+        self.session.send(
+            self.pub_thread,
+            "stream",
+            content={"name": self.name, "text": text},
+            parent=parent,
+            ident=self.topic,
+        )
+        return len(text)
+
+    def publisher_parent(self):
+        return started_by() or self.__dict__.get("_cellpost_latest", {})
+
+    def publisher_set(self, header):
+        self.__dict__["_cellpost_latest"] = header
+
+    publisher = sys.modules["IPython"].get_ipython().display_pub
+    latest = publisher.parent_header
+    ZMQDisplayPublisher.parent_header = property(publisher_parent, publisher_set)
+    publisher.parent_header = latest
+    ZMQInteractiveShell.set_parent = shell_set_parent
+    threading.Thread.start = thread_start
+    OutStream._cellpost_write = write
+    OutStream.write = stream_write
+
+
+# Each is worth having alone; none may keep a kernel from working.
+for improve, arguments in (
+    (dump_stack_on_demand, (stack_path,)),
+    (flush_often, ()),
+    (keep_parents_apart, ()),
+):
     try:
-        stream.flush_interval = 0.03
+        improve(*arguments)
     except Exception:
         pass
