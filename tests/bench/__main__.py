@@ -1,0 +1,26 @@
+"""`make bench`: figures as ratios within one run, never a verdict.
+
+    python3 -m tests.bench [latency] [memory] [churn]   (default: all)
+"""
+
+import json
+import sys
+
+from . import latency, memory
+from .instance import Instance
+
+PARTS = {
+    "latency": latency.measure,
+    "memory": memory.idle_tasks,
+    "churn": memory.come_and_go,
+}
+
+
+def main():
+    wanted = sys.argv[1:] or list(PARTS)
+    with Instance() as instance:
+        for part in wanted:
+            print(json.dumps({part: PARTS[part](instance)}, indent=1), flush=True)
+
+
+main()

@@ -1,0 +1,111 @@
+"""Median and p99 of `1+1`, four ways, in one run: the bare kernel (a C client
+on libzmq), the app over its socket, the app through nginx, jupyter_client.
+
+The first three drive the same kernel in turn, a block of each at a time, so
+that a machine whose speed drifts treats them alike."""
+
+import http.client
+import json
+import statistics
+import subprocess
+import time
+
+from . import fastcgi
+from .instance import percentile
+
+BODY = json.dumps({"code": "1+1"}).encode()
+
+
+def check(answer):
+    assert answer["status"] == "ok" and answer["result"]["text/plain"] == "2", answer
+
+
+def over_socket(instance, task, count):
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        response = fastcgi.request(
+            instance.fcgi_socket, "POST", f"/v1/tasks/{task}/execute", BODY
+        )
+        times.append(time.perf_counter() - start)
+    check(json.loads(response.split(b"\r\n\r\n", 1)[1]))
+    return times
+
+
+def through_nginx(instance, task, count):
+    times = []
+    connection = http.client.HTTPConnection("127.0.0.1", instance.port)
+    headers = {"Content-Type": "application/json"}
+    for _ in range(count):
+        start = time.perf_counter()
+        connection.request("POST", f"/v1/tasks/{task}/execute", BODY, headers)
+        response = connection.getresponse().read()
+        times.append(time.perf_counter() - start)
+    check(json.loads(response))
+    connection.close()
+    return times
+
+
+def raw(instance, task, count):
+    connection_file = instance.connection_file(task)
+    output = subprocess.run(
+        [instance.program("raw_client"), connection_file, str(count)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return [value / 1e6 for value in json.loads(output)["samples_us"]]
+
+
+def by_jupyter_client(count):
+    from jupyter_client.manager import start_new_kernel
+
+    manager, client = start_new_kernel(kernel_name="python3")
+    times = []
+    try:
+        for index in range(count + 20):
+            start = time.perf_counter()
+            message = client.execute("1+1", stop_on_error=False)
+            client.get_shell_msg(timeout=30)
+            while True:
+                got = client.get_iopub_msg(timeout=30)
+                if (
+                    got["parent_header"].get("msg_id") == message
+                    and got["msg_type"] == "status"
+                    and got["content"]["execution_state"] == "idle"
+                ):
+                    break
+            if index >= 20:
+                times.append(time.perf_counter() - start)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    return times
+
+
+def measure(instance, blocks=10, block=60):
+    task = "latency"
+    instance.post(task, "1+1")
+    through_nginx(instance, task, 30)
+    ways = {"raw": raw, "socket": over_socket, "nginx": through_nginx}
+    samples = {name: [] for name in ways}
+    ratios = {"socket": [], "nginx": []}
+    for _ in range(blocks):
+        medians = {}
+        for name, way in ways.items():
+            times = way(instance, task, block)
+            samples[name] += times
+            medians[name] = statistics.median(times)
+        for name in ratios:
+            ratios[name].append(medians[name] / medians["raw"])
+    samples["jupyter_client"] = by_jupyter_client(blocks * block // 2)
+    table = {
+        name: {
+            "median_ms": round(statistics.median(times) * 1e3, 3),
+            "p99_ms": round(percentile(times, 0.99) * 1e3, 3),
+        }
+        for name, times in samples.items()
+    }
+    for name, values in ratios.items():
+        table[name]["ratio_to_raw"] = round(statistics.median(values), 3)
+    return table
