@@ -61,9 +61,8 @@ int kernel_latest(struct store *store, const char *task,
   return record_one(statement, &kernel_shape, "kernel", ret, err);
 }
 
-int kernel_generation(struct store *store, const char *task,
-                      int64_t generation, struct kernel_record *ret,
-                      struct err *err) {
+int kernel_generation(struct store *store, const char *task, int64_t generation,
+                      struct kernel_record *ret, struct err *err) {
   struct read CLEANUP(read_end) read;
   if (read_begin(store, &read, err) < 0)
     return -1;

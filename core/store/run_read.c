@@ -47,8 +47,7 @@ int run_outputs(struct store *store, const char *id, struct json **ret,
   return 0;
 }
 
-/* Where the list starts: below run `before`, in the order of the column that
- * the list goes by (a task's numbers, or the sequence of all runs). */
+/* Where the list starts: below the sequence of run `before`. */
 static int find_start(struct db *db, const char *task, const char *before,
                       int64_t *ret, struct err *err) {
   *ret = INT64_MAX;
@@ -60,9 +59,9 @@ static int find_start(struct db *db, const char *task, const char *before,
   if (row < 0)
     return -1;
   if (row == 0 ||
-      (task != NULL && strcmp(task, statement_text(statement, 2, NULL)) != 0))
+      (task != NULL && strcmp(task, statement_text(statement, 1, NULL)) != 0))
     return err_set(err, ERR_NOT_FOUND, "no such run to list from");
-  *ret = statement_integer(statement, task == NULL ? 0 : 1, 0);
+  *ret = statement_integer(statement, 0, 0);
   db_reset(db);
   return 0;
 }

@@ -102,16 +102,16 @@ CREATE TABLE runs (
   output_bytes      INTEGER,
   -- may grow after the end
   late_outputs    INTEGER NOT NULL DEFAULT 0,
-  UNIQUE (task, number),
   CHECK ((ended_at IS NULL) = (status IN ('queued', 'running'))),
   CHECK ((ended_at IS NULL) = (end_number IS NULL)),
   CHECK (idempotency_key IS NULL OR body_sha256 IS NOT NULL)
 ) STRICT;
 CREATE UNIQUE INDEX runs_by_idempotency_key ON runs (task, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
-CREATE INDEX runs_open ON runs (task, number) WHERE ended_at IS NULL;
+CREATE INDEX runs_by_task ON runs (task);
+CREATE INDEX runs_open ON runs (task) WHERE ended_at IS NULL;
 CREATE INDEX runs_by_kernel ON runs (kernel) WHERE kernel IS NOT NULL;
-CREATE INDEX runs_by_task_and_end ON runs (task, status, number)
+CREATE INDEX runs_by_task_and_end ON runs (task, status)
   WHERE ended_at IS NOT NULL;
 CREATE INDEX runs_failed ON runs (status)
   WHERE status NOT IN ('queued', 'running', 'ok');
@@ -224,7 +224,7 @@ END;
 CREATE TRIGGER runs_keep_the_newest
   BEFORE DELETE ON runs
   WHEN NOT EXISTS (SELECT 1 FROM runs
-                    WHERE task = OLD.task AND number > OLD.number)
+                    WHERE task = OLD.task AND sequence > OLD.sequence)
 BEGIN
   SELECT raise(ABORT, 'the newest run of a task cannot be removed');
 END;

@@ -7,7 +7,8 @@ INSERT INTO runs (id, task, number, code, code_sha256, section, tags, silent,
                   caller, address, request_id, idempotency_key, body_sha256,
                   instance, timeout_ms, options, queued_at, status)
 SELECT :id, :task,
-       1 + coalesce((SELECT max(number) FROM runs WHERE task = :task), 0),
+       1 + coalesce((SELECT number FROM runs WHERE task = :task
+                      ORDER BY sequence DESC LIMIT 1), 0),
        :code, :code_sha256, :section, :tags, :silent,
        coalesce(:caller, 'anonymous'), :address, :request_id, :idempotency_key,
        :body_sha256, :instance, :timeout_ms, :options, :queued_at, 'queued'
@@ -30,7 +31,7 @@ UPDATE runs
        notes = :notes, ended_by = :ended_by, cpu_ms = :cpu_ms,
        memory_peak_bytes = :memory_peak_bytes, output_bytes = :output_bytes
  WHERE id = :id AND ended_at IS NULL
-RETURNING sequence, task, kernel, end_number;
+RETURNING sequence, task, kernel;
 
 -- name: run_lose
 UPDATE runs
@@ -39,7 +40,7 @@ UPDATE runs
                                    WHERE task = runs.task), 0),
        notes = json_array('the process that led this run ended before it')
  WHERE id = :id AND ended_at IS NULL
-RETURNING sequence, task, kernel, end_number;
+RETURNING sequence, task, kernel;
 
 -- name: run_request_cancel
 UPDATE runs
@@ -79,7 +80,7 @@ SELECT * FROM runs WHERE id = :id;
 
 -- name: run_position
 -- Where a list goes on after run :id.
-SELECT sequence, number, task FROM runs WHERE id = :id;
+SELECT sequence, task FROM runs WHERE id = :id;
 
 -- name: run_list
 SELECT * FROM runs
@@ -105,25 +106,25 @@ SELECT * FROM runs
 
 -- name: run_list_task
 SELECT * FROM runs
- WHERE task = :task AND number < :before
- ORDER BY number DESC LIMIT :limit;
+ WHERE task = :task AND sequence < :before
+ ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_list_task_ended
 SELECT * FROM runs
  WHERE task = :task AND status = :status AND ended_at IS NOT NULL
-   AND number < :before
- ORDER BY number DESC LIMIT :limit;
+   AND sequence < :before
+ ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_list_task_unended
 SELECT * FROM runs
  WHERE task = :task AND status = :status AND ended_at IS NULL
-   AND number < :before
- ORDER BY number DESC LIMIT :limit;
+   AND sequence < :before
+ ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_list_open
 SELECT * FROM runs
  WHERE task = :task AND ended_at IS NULL
- ORDER BY number;
+ ORDER BY sequence;
 
 -- name: run_open_instances
 SELECT id, pid, pid_start FROM instances

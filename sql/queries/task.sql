@@ -12,21 +12,23 @@ ON CONFLICT (id) DO UPDATE SET
 
 -- name: task_get
 SELECT tasks.*,
-       coalesce((SELECT max(number) FROM runs WHERE task = tasks.id), 0) AS runs,
+       coalesce((SELECT number FROM runs WHERE task = tasks.id
+                  ORDER BY sequence DESC LIMIT 1), 0) AS runs,
        (SELECT queued_at FROM runs WHERE task = tasks.id
-         ORDER BY number DESC LIMIT 1) AS last_run_at,
+         ORDER BY sequence DESC LIMIT 1) AS last_run_at,
        (SELECT status FROM runs WHERE task = tasks.id
-         ORDER BY number DESC LIMIT 1) AS last_status
+         ORDER BY sequence DESC LIMIT 1) AS last_status
   FROM tasks
  WHERE id = :id AND deleted_at IS NULL;
 
 -- name: task_list
 SELECT tasks.*,
-       coalesce((SELECT max(number) FROM runs WHERE task = tasks.id), 0) AS runs,
+       coalesce((SELECT number FROM runs WHERE task = tasks.id
+                  ORDER BY sequence DESC LIMIT 1), 0) AS runs,
        (SELECT queued_at FROM runs WHERE task = tasks.id
-         ORDER BY number DESC LIMIT 1) AS last_run_at,
+         ORDER BY sequence DESC LIMIT 1) AS last_run_at,
        (SELECT status FROM runs WHERE task = tasks.id
-         ORDER BY number DESC LIMIT 1) AS last_status
+         ORDER BY sequence DESC LIMIT 1) AS last_status
   FROM tasks
  WHERE id > :after AND deleted_at IS NULL
  ORDER BY id

@@ -97,6 +97,37 @@ static inline int fixture_close(void **state) {
   return 0;
 }
 
+/* What the sqlite3 shell prints for `sql` (its errors, too), as an auditor
+ * would ask. Returns its exit status. */
+static inline int fixture_shell(struct fixture *fixture, const char *sql,
+                                struct buf *out) {
+  int directory = fs_open_directory(fixture->directory, &fixture->err);
+  struct iovec part = {(void *)(uintptr_t)sql, strlen(sql)};
+  OK(fixture, fs_write_atomic(directory, "ask.sql", 0600, &part, 1,
+                              FS_SYNC_NONE, &fixture->err));
+  close(directory);
+  CLEANUP(mem_free_pointer)
+  char *command = mem_format("exec sqlite3 -batch -bail %s < %s/ask.sql 2>&1",
+                             fixture->path, fixture->directory);
+  FILE *pipe = popen(command, "re");
+  assert_non_null(pipe);
+  char piece[4096];
+  size_t length;
+  while ((length = fread(piece, 1, sizeof piece, pipe)) > 0)
+    assert_int_equal(buf_append(out, piece, length), 0);
+  return pclose(pipe);
+}
+
+/* The single value that `sql` yields must be `expected`. */
+static inline void fixture_expect(struct fixture *fixture, const char *sql,
+                                  const char *expected) {
+  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+  int status = fixture_shell(fixture, sql, &out);
+  buf_truncate(&out, out.length > 0 ? out.length - 1 : 0);
+  assert_string_equal(buf_string(&out), expected);
+  assert_int_equal(status, 0);
+}
+
 /* A queued run of `task` as a request makes it; the id is put into `id`. */
 static inline struct run_record a_run(const char *task, const char *code,
                                       char id[ID_UUID_SIZE]) {
