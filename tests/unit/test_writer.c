@@ -1,0 +1,505 @@
+/* The notebook writer: what stands in the file after each operation, what it
+ * costs, and what readers see. */
+#include "tests/unit/notebook_files.h"
+
+#include <sys/wait.h>
+
+static void good(int result, const struct err *err) {
+  if (result < 0)
+    fail_msg("%s", err->text);
+}
+
+static void append(struct notebook *notebook, const char *id,
+                   const char *source, const char *text) {
+  struct json *outputs CLEANUP(json_done) = text == NULL ? NULL : stream(text);
+  const struct code_cell cell = code_cell(id, source, outputs);
+  struct err err = {0};
+  good(notebook_append_code(notebook, &cell, &err), &err);
+}
+
+static void replace(struct notebook *notebook, const char *id,
+                    const char *source, const char *text) {
+  struct json *outputs CLEANUP(json_done) = text == NULL ? NULL : stream(text);
+  const struct code_cell cell = code_cell(id, source, outputs);
+  struct err err = {0};
+  good(notebook_replace_code(notebook, &cell, &err), &err);
+}
+
+static void check_file(const struct place *place, const char *expected) {
+  CLEANUP(mem_free_pointer) char *text = get_file(place, NOTEBOOK);
+  assert_string_equal(text, expected);
+}
+
+#define START                                                                  \
+  "{\n \"metadata\": {},\n \"nbformat\": 4,\n \"nbformat_minor\": 5,\n"        \
+  " \"cells\": ["
+#define MARKDOWN(id_, text_)                                                   \
+  "  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"" id_                    \
+  "\",\n   \"metadata\": {},\n   \"source\": [\n    \"" text_ "\"\n   ]\n  }"
+
+static void an_empty_notebook(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  check_file(&place, START "]\n}\n");
+  assert_int_equal(notebook_cells(notebook), 0);
+  assert_int_equal(notebook_size(notebook), strlen(START "]\n}\n"));
+  assert_false(notebook_is_stale(notebook));
+  check_with_nbformat(&place);
+  struct stat status;
+  fstatat(place.directory, NOTEBOOK, &status, 0);
+  assert_int_equal(status.st_mode & 0777, 0644);
+  notebook_done(&notebook);
+  assert_null(notebook);
+  remove_place(&place);
+}
+
+static void cells_follow_each_other(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  good(notebook_append_markdown(notebook, "a", "one", 3, &err), &err);
+  check_file(&place, START "\n" MARKDOWN("a", "one") "\n ]\n}\n");
+  good(notebook_append_markdown(notebook, "b", "two", 3, &err), &err);
+  good(notebook_append_markdown(notebook, "c", "three", 5, &err), &err);
+  check_file(&place, START "\n" MARKDOWN("a", "one") ",\n" MARKDOWN(
+                         "b", "two") ",\n" MARKDOWN("c", "three") "\n ]\n}\n");
+  assert_int_equal(notebook_cells(notebook), 3);
+  assert_true(notebook_has_cell(notebook, "b"));
+  assert_false(notebook_has_cell(notebook, "d"));
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void ids_must_be_valid_and_new(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  append(notebook, "a", "1", NULL);
+  CLEANUP(mem_free_pointer) char *before = get_file(&place, NOTEBOOK);
+  struct code_cell cell = code_cell("a", "2", NULL);
+  assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
+  assert_int_equal(err.kind, ERR_CONFLICT);
+  cell.id = "b c";
+  assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
+  assert_int_equal(err.kind, ERR_INVALID);
+  cell.id = "unknown";
+  assert_int_equal(notebook_replace_code(notebook, &cell, &err), -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  check_file(&place, before);
+  notebook_close(notebook);
+  remove_place(&place);
+}
+
+static const char *source_of(const struct json *root, size_t index) {
+  const struct json *cell = json_at(json_get(root, "cells"), index);
+  return json_text(json_at(json_get(cell, "source"), 0));
+}
+
+static void replacing_any_cell_keeps_the_others(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  append(notebook, "a", "1", "x\n");
+  append(notebook, "b", "2", "y\n");
+  append(notebook, "c", "3", "z\n");
+  const char *const sources[] = {"a longer source", "s", "", "another"};
+  const char *const ids[] = {"b", "a", "c", "b", "c", "a"};
+  const char *now[] = {"1", "2", "3"};
+  for (size_t i = 0; i < 24; i++) {
+    const char *id = ids[i % COUNT_OF(ids)];
+    const char *source = sources[i % COUNT_OF(sources)];
+    replace(notebook, id, source, i % 3 == 0 ? "more\nlines\n" : NULL);
+    now[id[0] - 'a'] = *source == '\0' ? NULL : source;
+    struct json *root CLEANUP(json_done) = parse_notebook(&place);
+    assert_int_equal(json_length(json_get(root, "cells")), 3);
+    for (size_t j = 0; j < 3; j++) {
+      if (now[j] == NULL)
+        assert_null(source_of(root, j));
+      else
+        assert_string_equal(source_of(root, j), now[j]);
+    }
+  }
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+/* The bytes that one operation writes. */
+#define BYTES_OF(operation_)                                                   \
+  __extension__({                                                              \
+    struct notebook_counters before_, after_;                                  \
+    notebook_counters(&before_);                                               \
+    operation_;                                                                \
+    notebook_counters(&after_);                                                \
+    assert_int_equal(after_.copied, before_.copied);                           \
+    assert_int_equal(after_.appended, before_.appended + 1);                   \
+    after_.bytes - before_.bytes;                                              \
+  })
+
+static void a_cell_costs_its_own_bytes(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  CLEANUP(mem_free_pointer) char *large = mem_array(1000001, 1);
+  memset(large, 'x', 1000000);
+  append(notebook, "large", large, NULL);
+  append(notebook, "a", "1", NULL);
+  append(notebook, "b", "1", NULL);
+  /* An append writes the cell before it into the spare, too. */
+  assert_true(BYTES_OF(append(notebook, "c", "1", NULL)) < 700);
+  assert_true(BYTES_OF(replace(notebook, "c", "12", NULL)) < 700);
+  assert_true(BYTES_OF(replace(notebook, "c", "123", NULL)) < 350);
+  assert_true(BYTES_OF(replace(notebook, "c", "", NULL)) < 350);
+  /* An older one is rewritten from there on, and no more. */
+  assert_true(BYTES_OF(replace(notebook, "a", "2", NULL)) < 1400);
+  assert_true(BYTES_OF(append(notebook, "d", "1", NULL)) < 1400);
+  assert_true(BYTES_OF(append(notebook, "e", "1", NULL)) < 700);
+  notebook_close(notebook);
+  /* Nor does it cost more after the process was started anew. */
+  notebook = open_notebook(&place);
+  assert_true(BYTES_OF(append(notebook, "f", "1", NULL)) < 700);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void a_slow_reader_sees_one_whole_version(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  char id[16];
+  for (int i = 0; i < 40; i++) {
+    snprintf(id, sizeof id, "cell-%d", i);
+    append(notebook, id, "print(1)", "1\n");
+    CLEANUP(mem_free_pointer) char *seen = get_file(&place, NOTEBOOK);
+    int reader = openat(place.directory, NOTEBOOK, O_RDONLY);
+    struct notebook_counters before, after;
+    notebook_counters(&before);
+    for (int j = 0; j < 4; j++) {
+      char more[16];
+      snprintf(more, sizeof more, "more-%d-%d", i, j);
+      append(notebook, more, "print(2)", "2\n");
+      replace(notebook, more, "3", NULL);
+    }
+    replace(notebook, id, "4", NULL);
+    notebook_counters(&after);
+    assert_int_equal(after.copied, before.copied + 1);
+    assert_int_equal(after.appended, before.appended + 8);
+    struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+    assert_int_equal(fs_read_all(reader, &text, NULL), 0);
+    assert_string_equal(buf_string(&text), seen);
+    close(reader);
+  }
+  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  assert_int_equal(json_length(json_get(root, "cells")), 200);
+  notebook_close(notebook);
+  remove_place(&place);
+}
+
+static void another_name_of_a_version_keeps_it(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  append(notebook, "a", "1", NULL);
+  CLEANUP(mem_free_pointer) char *seen = get_file(&place, NOTEBOOK);
+  assert_int_equal(
+      linkat(place.directory, NOTEBOOK, place.directory, "backup", 0), 0);
+  for (int i = 0; i < 5; i++) {
+    char id[16];
+    snprintf(id, sizeof id, "more-%d", i);
+    append(notebook, id, "2", NULL);
+  }
+  CLEANUP(mem_free_pointer) char *kept = get_file(&place, "backup");
+  assert_string_equal(kept, seen);
+  notebook_close(notebook);
+  remove_place(&place);
+}
+
+static void the_kernel_is_set_once(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  append(notebook, "a", "1", NULL);
+  append(notebook, "b", "2", NULL);
+  struct json *info CLEANUP(json_done) =
+      parse_text("{\"name\": \"python\", \"version\": \"3.11.2\"}");
+  good(notebook_set_kernel(notebook, "python3", "Python 3", "python", info,
+                           &err),
+       &err);
+  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  const struct json *metadata = json_get(root, "metadata");
+  assert_string_equal(
+      json_get_text(json_get(metadata, "kernelspec"), "display_name"),
+      "Python 3");
+  assert_string_equal(
+      json_get_text(json_get(metadata, "language_info"), "version"), "3.11.2");
+  struct notebook_counters before, after;
+  notebook_counters(&before);
+  good(notebook_set_kernel(notebook, "python3", "Python 3", "python", info,
+                           &err),
+       &err);
+  notebook_counters(&after);
+  assert_int_equal(after.bytes, before.bytes);
+  replace(notebook, "a", "changed", NULL);
+  append(notebook, "c", "3", NULL);
+  good(notebook_set_kernel(notebook, "ir", "R", "R", NULL, &err), &err);
+  replace(notebook, "b", "changed too", NULL);
+  notebook_close(notebook);
+  notebook = open_notebook(&place);
+  assert_int_equal(notebook_cells(notebook), 3);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void an_older_display_is_updated(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  struct json *outputs CLEANUP(json_done) =
+      parse_text("[{\"output_type\": \"stream\", \"name\": \"stdout\", "
+                 "\"text\": \"a\\nb\"},"
+                 "{\"output_type\": \"execute_result\", \"execution_count\": 4,"
+                 "\"data\": {\"text/plain\": \"1\"}, \"metadata\": {}}]");
+  const struct code_cell cell = code_cell("old", "h", outputs);
+  good(notebook_append_code(notebook, &cell, &err), &err);
+  append(notebook, "new", "h.update(2)", NULL);
+  struct json *data CLEANUP(json_done) =
+      parse_text("{\"text/plain\": \"2\", \"text/html\": \"<b>\\n2\"}");
+  good(notebook_update_output(notebook, "old", 1, data, NULL, &err), &err);
+  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  const struct json *output =
+      json_at(json_get(json_at(json_get(root, "cells"), 0), "outputs"), 1);
+  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  json_write(output, &text);
+  assert_string_equal(buf_string(&text),
+                      "{\"data\":{\"text/html\":[\"<b>\\n\",\"2\"],"
+                      "\"text/plain\":[\"2\"]},\"execution_count\":4,"
+                      "\"metadata\":{},\"output_type\":\"execute_result\"}");
+  assert_int_equal(notebook_update_output(notebook, "old", 0, data, NULL, &err),
+                   -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  assert_int_equal(notebook_update_output(notebook, "old", 2, data, NULL, &err),
+                   -1);
+  assert_int_equal(notebook_update_output(notebook, "x", 0, data, NULL, &err),
+                   -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void late_outputs_are_marked(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  append(notebook, "old", "start()", "now\n");
+  append(notebook, "new", "1", NULL);
+  struct json *late CLEANUP(json_done) = stream("late\n");
+  good(notebook_add_late(notebook, "old", late, &err), &err);
+  json_set_text(json_at(late, 0), "name", "stderr");
+  good(notebook_add_late(notebook, "old", late, &err), &err);
+  good(notebook_add_late(notebook, "new", late, &err), &err);
+  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  const struct json *cell = json_at(json_get(root, "cells"), 0);
+  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  json_write(json_get(cell, "outputs"), &text);
+  assert_string_equal(buf_string(&text),
+                      "[{\"name\":\"stdout\",\"output_type\":\"stream\","
+                      "\"text\":[\"now\\n\",\"late\\n\"]},"
+                      "{\"name\":\"stderr\",\"output_type\":\"stream\","
+                      "\"text\":[\"late\\n\"]}]");
+  const struct json *mark = json_get(json_get(cell, "metadata"), "cellpost");
+  assert_true(json_as_boolean(json_get(mark, "late"), false));
+  assert_string_equal(json_get_text(mark, "run"), "old");
+  good(notebook_append_markdown(notebook, "m", "x", 1, &err), &err);
+  assert_int_equal(notebook_add_late(notebook, "m", late, &err), -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void run_in_child(void (*act)(const struct place *place),
+                         const struct place *place) {
+  pid_t child = fork();
+  if (child == 0) {
+    act(place);
+    _exit(0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
+static void append_one(const struct place *place) {
+  struct notebook *notebook = open_notebook(place);
+  append(notebook, "theirs", "1", NULL);
+  notebook_close(notebook);
+}
+
+static void append_and_rewrite(const struct place *place) {
+  struct notebook *notebook = open_notebook(place);
+  replace(notebook, "mine", "2", NULL);
+  replace(notebook, "mine", "1", NULL);
+  notebook_close(notebook);
+}
+
+static void another_process_is_noticed(void **state) {
+  (void)state;
+  static void (*const acts[])(const struct place *) = {append_one,
+                                                       append_and_rewrite};
+  for (size_t i = 0; i < COUNT_OF(acts); i++) {
+    struct place place = make_place();
+    struct notebook *notebook = open_notebook(&place);
+    append(notebook, "mine", "1", NULL);
+    assert_false(notebook_is_stale(notebook));
+    run_in_child(acts[i], &place);
+    assert_true(notebook_is_stale(notebook));
+    CLEANUP(mem_free_pointer) char *theirs = get_file(&place, NOTEBOOK);
+    struct err err = {0};
+    const struct code_cell cell = code_cell("x", "1", NULL);
+    assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
+    assert_int_equal(err.kind, ERR_CONFLICT);
+    struct json *late CLEANUP(json_done) = stream("late");
+    assert_int_equal(notebook_add_late(notebook, "mine", late, &err), -1);
+    assert_int_equal(err.kind, ERR_CONFLICT);
+    check_file(&place, theirs);
+    notebook_close(notebook);
+    notebook = open_notebook(&place);
+    append(notebook, "again", "1", NULL);
+    replace(notebook, "mine", "3", NULL);
+    notebook_close(notebook);
+    check_with_nbformat(&place);
+    remove_place(&place);
+  }
+}
+
+static void a_file_that_went_away_is_noticed(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  append(notebook, "a", "1", NULL);
+  unlinkat(place.directory, NOTEBOOK, 0);
+  assert_true(notebook_is_stale(notebook));
+  notebook_close(notebook);
+  notebook = open_notebook(&place);
+  assert_int_equal(notebook_cells(notebook), 0);
+  append(notebook, "b", "1", NULL);
+  append(notebook, "c", "1", NULL);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+static void with_sync_the_same_is_written(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = NULL;
+  struct err err = {0};
+  good(notebook_open(place.directory, FS_SYNC_DATA, &notebook, NULL, &err),
+       &err);
+  append(notebook, "a", "1", "x\n");
+  append(notebook, "b", "1", "x\n");
+  replace(notebook, "a", "2", NULL);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
+/* Random operations against a model of sources; sometimes the notebook is
+ * opened anew, with or without its index, and sometimes a reader holds the
+ * file. */
+enum { MODEL_CELLS = 40 };
+struct model {
+  char sources[MODEL_CELLS][64];
+  size_t count;
+};
+
+static void random_source(char source[static 64]) {
+  size_t length = (size_t)rand() % 60 + 1;
+  for (size_t i = 0; i < length; i++)
+    source[i] = (char)('a' + rand() % 26);
+  source[length] = '\0';
+}
+
+static void random_step(struct model *model, struct notebook *notebook) {
+  char id[16];
+  bool add =
+      model->count == 0 || (model->count < MODEL_CELLS && rand() % 8 == 0);
+  size_t index = add               ? model->count++
+                 : rand() % 2 == 0 ? model->count - 1
+                                   : (size_t)rand() % model->count;
+  random_source(model->sources[index]);
+  snprintf(id, sizeof id, "cell-%zu", index);
+  if (add)
+    append(notebook, id, model->sources[index], "x\n");
+  else
+    replace(notebook, id, model->sources[index], rand() % 2 ? "y\nz" : NULL);
+}
+
+static void check_model(const struct model *model, const struct place *place) {
+  struct json *root CLEANUP(json_done) = parse_notebook(place);
+  assert_int_equal(json_length(json_get(root, "cells")), model->count);
+  for (size_t i = 0; i < model->count; i++)
+    assert_string_equal(source_of(root, i), model->sources[i]);
+}
+
+static void random_operations_agree_with_a_model(void **state) {
+  (void)state;
+  srand(20260101);
+  for (int round = 0; round < 6; round++) {
+    struct place place = make_place();
+    struct notebook *notebook = open_notebook(&place);
+    struct model model = {.count = 0};
+    int reader = -1;
+    for (int i = 0; i < 300; i++) {
+      random_step(&model, notebook);
+      check_model(&model, &place);
+      if (rand() % 10 == 0) {
+        mem_close_descriptor(&reader);
+        reader = openat(place.directory, NOTEBOOK, O_RDONLY);
+      }
+      if (rand() % 10 == 0)
+        mem_close_descriptor(&reader);
+      if (rand() % 15 == 0) {
+        notebook_close(notebook);
+        if (rand() % 3 == 0)
+          unlinkat(place.directory, ".notebook.index", 0);
+        notebook = open_notebook(&place);
+        assert_int_equal(notebook_cells(notebook), model.count);
+      }
+    }
+    mem_close_descriptor(&reader);
+    notebook_close(notebook);
+    check_with_nbformat(&place);
+    remove_place(&place);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_empty_notebook),
+      cmocka_unit_test(cells_follow_each_other),
+      cmocka_unit_test(ids_must_be_valid_and_new),
+      cmocka_unit_test(replacing_any_cell_keeps_the_others),
+      cmocka_unit_test(a_cell_costs_its_own_bytes),
+      cmocka_unit_test(a_slow_reader_sees_one_whole_version),
+      cmocka_unit_test(another_name_of_a_version_keeps_it),
+      cmocka_unit_test(the_kernel_is_set_once),
+      cmocka_unit_test(an_older_display_is_updated),
+      cmocka_unit_test(late_outputs_are_marked),
+      cmocka_unit_test(another_process_is_noticed),
+      cmocka_unit_test(a_file_that_went_away_is_noticed),
+      cmocka_unit_test(with_sync_the_same_is_written),
+      cmocka_unit_test(random_operations_agree_with_a_model),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
