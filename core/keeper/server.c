@@ -72,7 +72,9 @@ static void on_client(void *context) {
     return;
   }
   client->waiting = true;
-  if ((size_t)got > BUF_CONTROL_MESSAGE)
+  if (client->stranger)
+    err_set(&err, ERR_DENIED, "this user may not ask the keeper");
+  else if ((size_t)got > BUF_CONTROL_MESSAGE)
     err_set(&err, ERR_TOO_LARGE, "the request is too long");
   else if (control_request_decode(room, (size_t)got, &request, &err) == 0) {
     verbs_handle(client->keeper, client, &request);
@@ -81,10 +83,11 @@ static void on_client(void *context) {
   server_refuse(client, &err);
 }
 
-static void client_add(struct keeper *keeper, int descriptor, bool owner) {
+static void client_add(struct keeper *keeper, int descriptor, uid_t uid) {
   struct client *client = mem_new(sizeof *client);
   client->keeper = keeper;
-  client->owner = owner;
+  client->owner = uid == 0 || uid == geteuid();
+  client->stranger = !client->owner && uid != keeper->places.jail.uid;
   client->leave_at = clock_monotonic_ns() + SILENCE_NS;
   client->source = (struct loop_source){descriptor, on_client, client};
   client->next = keeper->clients;
@@ -95,10 +98,10 @@ static void client_add(struct keeper *keeper, int descriptor, bool owner) {
 }
 
 /* One that is not let in gets one answer all the same. */
-static void turn_away(int descriptor, enum err_kind kind, const char *text) {
+static void turn_away(int descriptor, const char *text) {
   struct err err = {0};
   CLEANUP(buf_free) struct buf answer = BUF_INIT(BUF_CONTROL_MESSAGE);
-  err_set(&err, kind, "%s", text);
+  err_set(&err, ERR_UNAVAILABLE, "%s", text);
   log_warning("a connection is turned away: %s", text);
   control_answer_encode_error(&err, &answer);
   send(descriptor, answer.data, answer.length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -111,7 +114,7 @@ static void accept_with_spare(struct keeper *keeper) {
   CLEANUP(mem_close_descriptor)
   int peer = accept4(keeper->listener.descriptor, NULL, NULL, SOCK_CLOEXEC);
   if (peer >= 0)
-    turn_away(peer, ERR_UNAVAILABLE, "the keeper has no descriptors left");
+    turn_away(peer, "the keeper has no descriptors left");
   mem_close_descriptor(&peer);
   keeper->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
@@ -130,13 +133,10 @@ static void on_connection(void *context) {
   }
   if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
     return;
-  bool owner = who.uid == 0 || who.uid == geteuid();
-  if (!owner && who.uid != keeper->places.jail.uid)
-    turn_away(peer, ERR_DENIED, "this user may not ask the keeper");
-  else if (keeper->client_count >= MOST_CLIENTS)
-    turn_away(peer, ERR_BUSY, "too many ask the keeper at once");
+  if (keeper->client_count >= MOST_CLIENTS)
+    turn_away(peer, "too many ask the keeper at once");
   else
-    client_add(keeper, mem_steal_descriptor(&peer), owner);
+    client_add(keeper, mem_steal_descriptor(&peer), who.uid);
 }
 
 static int listen_at(const struct places *places, int listener,

@@ -11,6 +11,7 @@ struct client {
   struct keeper *keeper;
   struct loop_source source;
   bool owner;       /* root or the keeper's own user, not only the app's */
+  bool stranger;    /* neither: every request is refused */
   bool waiting;     /* its answer is owed */
   int64_t leave_at; /* monotonic; when it is shown the door if it is silent */
 };
