@@ -81,7 +81,10 @@ void log_ring_tail(int directory, char *text, size_t size) {
   CLEANUP(buf_free) struct buf raw = BUF_INIT(4 * LOG_RING_FILE);
   CLEANUP(buf_free) struct buf clean = BUF_INIT(12 * LOG_RING_FILE);
   log_ring_read(directory, &raw);
-  size_t skipped = raw.length > size ? raw.length - size : 0;
+  /* A few bytes more than wanted: half a character at the start is then among
+   * what is cut off below. */
+  size_t wanted = size + 4;
+  size_t skipped = raw.length > wanted ? raw.length - wanted : 0;
   for (size_t i = skipped; i < raw.length; i++)
     if (raw.data[i] == '\0')
       raw.data[i] = ' ';
