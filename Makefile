@@ -100,6 +100,15 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
 run-fuzzers: $(FUZZERS)
 	$(Q)tools/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
 
+up: ## build, start an instance (PORT, STATE), run a first cell in it
+	$(Q)MODE=$(MODE) PORT=$(PORT) STATE='$(STATE)' tools/up
+
+down: ## end the instance in STATE with all its kernels
+	$(Q)STATE='$(STATE)' tools/down
+
+install-packages: ## install the Debian packages that building and running need
+	$(Q)tools/install-packages build runtime
+
 clean: ## remove everything that was built
 	rm -rf build
 
@@ -108,4 +117,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers clean help
+.PHONY: all unit fuzz run-fuzzers up down install-packages clean help
