@@ -59,7 +59,8 @@ wait_until() {
   done
 }
 
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
+# A zombie, which waits for a lazy parent, is gone, too (proc(5): state Z).
+is_gone() { ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"; }
 
 # Ends one process: TERM, a second TERM, KILL: stop_process NAME SECONDS
 stop_process() {
