@@ -257,9 +257,8 @@ static void signal_shim(const struct shim_process *process, int number) {
 }
 
 static void an_interrupt_reaches_the_group(void **state) {
-  struct shim_process process =
-      run(*state,
-          "trap 'echo caught; exit 5' INT; echo > ready; sleep 600; exit 6");
+  struct shim_process process = run(*state, "trap 'exit 5' INT; echo > ready; "
+                                            "while :; do sleep 0.05; done");
   await_file(*state, "ready");
   signal_shim(&process, SIGINT);
   await_end(&process);
