@@ -33,7 +33,11 @@ int hint_compose(const struct hint_source *source, struct buf *out);
 
 /* One expression for user_expressions that, evaluated after an error, gives a
  * text whose repr carries the JSON of the probe; NULL for languages and classes
- * that need none. It leaves no name behind and cannot raise. */
+ * that need none. It leaves no name behind and cannot raise; about 12 kB, 2 to
+ * 4 ms in the kernel. It is to be sent with a silent, empty execute_request of
+ * its own: kernels do not evaluate user_expressions of a cell that failed. It
+ * serves every Python exception but those of the parser and of interrupts,
+ * because it also tells the lines that raised (traceback.h, `probe`). */
 const char *hint_probe_expression(const char *language, const char *ename);
 
 /* The probe's JSON from the user_expressions member of the reply; NULL when

@@ -154,7 +154,7 @@ static size_t last_error(const struct json *outputs) {
   size_t i = json_length(outputs);
   while (i > 0 && !has_type(json_at(outputs, i - 1), "error"))
     i--;
-  return i - 1; /* SIZE_MAX when there is none */
+  return i > 0 ? i - 1 : SIZE_MAX;
 }
 
 int passage_outputs(const struct text_source *source, bool errors,
@@ -170,5 +170,8 @@ int passage_outputs(const struct text_source *source, bool errors,
     else if (!has_type(output, "error"))
       add_data(&walk, output, i);
   }
+  /* IPython prints exception groups to stderr and sends no error output. */
+  if (errors && last == SIZE_MAX && json_kind(source->error) == JSON_OBJECT)
+    add_error(&walk, NULL, true);
   return walk.failed;
 }
