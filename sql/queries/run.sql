@@ -100,7 +100,8 @@ SELECT * FROM runs
  ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_list_unended
-SELECT * FROM runs
+-- The open runs are few: they are taken from their index and sorted.
+SELECT * FROM runs INDEXED BY runs_open
  WHERE status = :status AND ended_at IS NULL AND sequence < :before
  ORDER BY sequence DESC LIMIT :limit;
 
@@ -133,7 +134,7 @@ SELECT id, pid, pid_start FROM instances
 -- name: run_open_of_instance
 SELECT id FROM runs
  WHERE ended_at IS NULL AND instance = :instance
- ORDER BY sequence;
+ ORDER BY task, sequence;
 
 -- name: run_previous
 SELECT * FROM runs
