@@ -35,15 +35,15 @@ static void link_clear(struct link *link) {
   *link = (struct link){0};
 }
 
-void trail_free(struct trail *trail) {
-  for (size_t i = 0; i < trail->count; i++)
-    link_clear(&trail->links[i]);
-  free(trail->links);
-  *trail = (struct trail){0};
+void exceptions_free(struct exceptions *exceptions) {
+  for (size_t i = 0; i < exceptions->count; i++)
+    link_clear(&exceptions->links[i]);
+  free(exceptions->links);
+  *exceptions = (struct exceptions){0};
 }
 
-struct link *trail_last(struct trail *trail) {
-  return trail->count ? &trail->links[trail->count - 1] : NULL;
+struct link *exceptions_last(struct exceptions *exceptions) {
+  return exceptions->count ? &exceptions->links[exceptions->count - 1] : NULL;
 }
 
 /* A place for one more in an array that grows by doubling; at the cap the last
@@ -60,9 +60,9 @@ struct link *trail_last(struct trail *trail) {
     &(array)[(count)-1];                                                       \
   })
 
-struct link *trail_add(struct trail *trail) {
+struct link *exceptions_add(struct exceptions *exceptions) {
   struct link *link =
-      ADD_ELEMENT(trail->links, trail->count, MOST_LINKS, link_clear);
+      ADD_ELEMENT(exceptions->links, exceptions->count, MOST_LINKS, link_clear);
   *link = (struct link){.reason = LINK_LAST};
   return link;
 }
@@ -83,10 +83,10 @@ void frame_add_line(struct frame *frame, int64_t number, const char *text,
   *line = (struct frame_line){number, mem_copy_bytes(text, length)};
 }
 
-const struct frame *trail_deepest(const struct trail *trail,
-                                  const struct link **ret) {
-  for (size_t i = trail->count; i-- > 0;) {
-    const struct link *link = &trail->links[i];
+const struct frame *exceptions_deepest(const struct exceptions *exceptions,
+                                       const struct link **ret) {
+  for (size_t i = exceptions->count; i-- > 0;) {
+    const struct link *link = &exceptions->links[i];
     for (size_t k = link->count; k-- > 0;)
       if (frame_in_cell(&link->frames[k]) && link->frames[k].line > 0) {
         *ret = link;

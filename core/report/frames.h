@@ -1,10 +1,11 @@
 /* A traceback taken apart. Pure. Internal to core/report.
  *
- *   traceback_python.c  reads IPython's text into a struct trail
+ *   traceback_python.c  reads IPython's text into a struct exceptions
  *   traceback_cells.c   tells which frames are in the user's cells, and where
  *   traceback_render.c  writes it for a model
  *
- * All strings are valid UTF-8 without terminal control, owned by the trail. */
+ * All strings are valid UTF-8 without terminal control, owned by the
+ * exceptions. */
 #ifndef CELLPOST_REPORT_FRAMES_H
 #define CELLPOST_REPORT_FRAMES_H
 
@@ -54,14 +55,16 @@ struct link {
 };
 
 /* The chain, first cause first; the exception itself last. */
-struct trail {
+struct exceptions {
   struct link *links;
   size_t count;
 };
-void trail_free(struct trail *trail); /* also the cleanup function */
+void exceptions_free(
+    struct exceptions *exceptions); /* also the cleanup function */
 
-struct link *trail_last(struct trail *trail); /* NULL when empty */
-struct link *trail_add(struct trail *trail);
+struct link *
+exceptions_last(struct exceptions *exceptions); /* NULL when empty */
+struct link *exceptions_add(struct exceptions *exceptions);
 /* The newest frame takes the place of the last one beyond the cap. */
 struct frame *link_add_frame(struct link *link);
 void frame_add_line(struct frame *frame, int64_t number, const char *text,
@@ -74,17 +77,19 @@ static inline bool frame_in_cell(const struct frame *frame) {
 }
 
 /* Reads the elements of an IPython traceback. */
-void trail_read_python(const struct json *traceback, struct trail *trail);
+void exceptions_read_python(const struct json *traceback,
+                            struct exceptions *exceptions);
 
 /* Decides `mine`, turns the lines of those frames into the user's, corrects
  * lines by the probe (hint.h; may be NULL) and adds the frames that only the
  * probe saw. */
-void trail_settle(struct trail *trail, const struct traceback_source *source);
+void exceptions_settle(struct exceptions *exceptions,
+                       const struct traceback_source *source);
 
 /* The deepest frame in a cell that has a line, NULL when there is none, and the
  * link that holds it. */
-const struct frame *trail_deepest(const struct trail *trail,
-                                  const struct link **ret);
+const struct frame *exceptions_deepest(const struct exceptions *exceptions,
+                                       const struct link **ret);
 
 /* The source around a frame: from the user's code when it is `mine` and says
  * the same, else what the traceback showed. */
@@ -102,9 +107,9 @@ const char *code_line(const char *code, size_t code_length, int64_t number,
 
 /* The whole traceback in one of the two long styles. `heading` is the line of
  * the exception itself (ename and evalue). */
-int trail_write(const struct trail *trail,
-                const struct traceback_source *source, const char *heading,
-                struct buf *out);
+int exceptions_write(const struct exceptions *exceptions,
+                     const struct traceback_source *source, const char *heading,
+                     struct buf *out);
 
 /* "KeyError: 'b'" of one link, one line. */
 int link_write_name(const struct link *link, struct buf *out);

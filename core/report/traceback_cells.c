@@ -1,5 +1,5 @@
-/* Which frames of a trail are in the cell that was run now, and at which line
- * of it as the user wrote it.
+/* Which frames of a exceptions are in the cell that was run now, and at which
+ * line of it as the user wrote it.
  *
  * What IPython compiles is not what the user sent: it drops blank lines at the
  * top, and the body of a %% magic is compiled without the first line. So each
@@ -131,11 +131,11 @@ static int64_t line_of_timed(const struct traceback_source *source) {
 
 /* The frame that stands for the cell that was run: its number, or its file
  * where cells are files, tells which other frames are in the same cell. */
-static const struct frame *anchor_of(const struct trail *trail) {
-  for (size_t i = trail->count; i-- > 0;)
-    for (size_t k = 0; k < trail->links[i].count; k++)
-      if (trail->links[i].frames[k].kind == FRAME_CELL)
-        return &trail->links[i].frames[k];
+static const struct frame *anchor_of(const struct exceptions *exceptions) {
+  for (size_t i = exceptions->count; i-- > 0;)
+    for (size_t k = 0; k < exceptions->links[i].count; k++)
+      if (exceptions->links[i].frames[k].kind == FRAME_CELL)
+        return &exceptions->links[i].frames[k];
   return NULL;
 }
 
@@ -251,18 +251,19 @@ static void add_seen_frames(struct link *link, const struct json *seen) {
 }
 
 /* The probe's chain starts with the exception itself. */
-static void apply_probe(struct trail *trail, const struct json *chain) {
+static void apply_probe(struct exceptions *exceptions,
+                        const struct json *chain) {
   size_t known = json_length(chain);
-  if (trail->count == 0) {
+  if (exceptions->count == 0) {
     for (size_t i = known; i-- > 0;) {
-      struct link *link = trail_add(trail);
+      struct link *link = exceptions_add(exceptions);
       const char *text = json_get_text(json_at(chain, i), "text");
       link->message = mem_copy_text(text);
       link->reason = i > 0 ? LINK_CONTEXT : LINK_LAST;
     }
   }
-  for (size_t i = 0; i < known && i < trail->count; i++) {
-    struct link *link = &trail->links[trail->count - 1 - i];
+  for (size_t i = 0; i < known && i < exceptions->count; i++) {
+    struct link *link = &exceptions->links[exceptions->count - 1 - i];
     const struct json *seen = json_at(chain, i);
     if (has_cell(link))
       correct_link(link, seen);
@@ -280,11 +281,12 @@ static const struct json *chain_of(const struct traceback_source *source) {
   return json_get(source->probe, "chain");
 }
 
-void trail_settle(struct trail *trail, const struct traceback_source *source) {
-  apply_probe(trail, chain_of(source));
-  const struct frame *anchor = anchor_of(trail);
-  for (size_t i = 0; i < trail->count; i++)
-    for (size_t k = 0; k < trail->links[i].count; k++)
-      if (frame_in_cell(&trail->links[i].frames[k]))
-        settle_frame(&trail->links[i].frames[k], anchor, source);
+void exceptions_settle(struct exceptions *exceptions,
+                       const struct traceback_source *source) {
+  apply_probe(exceptions, chain_of(source));
+  const struct frame *anchor = anchor_of(exceptions);
+  for (size_t i = 0; i < exceptions->count; i++)
+    for (size_t k = 0; k < exceptions->links[i].count; k++)
+      if (frame_in_cell(&exceptions->links[i].frames[k]))
+        settle_frame(&exceptions->links[i].frames[k], anchor, source);
 }

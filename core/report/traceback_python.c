@@ -1,4 +1,5 @@
-/* Reads IPython's tracebacks, from 7 to 9 and in every xmode, into a trail.
+/* Reads IPython's tracebacks, from 7 to 9 and in every xmode, into a
+ * exceptions.
  *
  * The kernel sends one element per part: a rule, a heading, one per frame, the
  * exception, a sentence between two exceptions of a chain. Only the first line
@@ -329,9 +330,9 @@ static bool is_advice(struct cursor line) {
 
 /* "KeyError     Traceback (most recent call last)": only where an exception of
  * the chain can start, as messages and notes quote this, too. */
-static bool read_start(struct cursor line, struct trail *trail) {
+static bool read_start(struct cursor line, struct exceptions *exceptions) {
   const char *words = find(&line, "Traceback (most recent call last)");
-  struct link *link = trail_last(trail);
+  struct link *link = exceptions_last(exceptions);
   if (words == NULL ||
       (link != NULL && (link->count > 0 || link->name || link->message)))
     return false;
@@ -342,14 +343,14 @@ static bool read_start(struct cursor line, struct trail *trail) {
       (name > 0 && line.at[name - 1] == ':'))
     return false;
   if (link == NULL)
-    link = trail_add(trail);
+    link = exceptions_add(exceptions);
   if (name > 0)
     link->name = mem_copy_bytes(line.at, name);
   return true;
 }
 
-static bool read_between(struct cursor line, struct trail *trail) {
-  struct link *link = trail_last(trail);
+static bool read_between(struct cursor line, struct exceptions *exceptions) {
+  struct link *link = exceptions_last(exceptions);
   if (link == NULL || link->message == NULL)
     return false;
   if (take(&line, "The above exception was the direct cause of"))
@@ -358,7 +359,7 @@ static bool read_between(struct cursor line, struct trail *trail) {
     link->reason = LINK_CONTEXT;
   else
     return false;
-  trail_add(trail);
+  exceptions_add(exceptions);
   return true;
 }
 
@@ -378,18 +379,19 @@ static void read_message(struct cursor element, struct link *link) {
   *place = text;
 }
 
-static void read_element(const char *text, size_t length, struct trail *trail) {
+static void read_element(const char *text, size_t length,
+                         struct exceptions *exceptions) {
   struct cursor element = {text, text + length};
   while (element.at < element.end && *element.at == '\n')
     element.at++;
   struct cursor first = element;
   first = take_line(&first);
   if (rest(&first) == 0 || is_rule(first) || is_advice(first) ||
-      read_start(first, trail) || read_between(first, trail))
+      read_start(first, exceptions) || read_between(first, exceptions))
     return;
-  struct link *link = trail_last(trail);
+  struct link *link = exceptions_last(exceptions);
   if (link == NULL)
-    link = trail_add(trail);
+    link = exceptions_add(exceptions);
   /* What follows the exception is a note, whatever it looks like. */
   if (link->message == NULL &&
       (read_skipped(first, link) || read_frame(element, link)))
@@ -397,7 +399,8 @@ static void read_element(const char *text, size_t length, struct trail *trail) {
   read_message(element, link);
 }
 
-void trail_read_python(const struct json *traceback, struct trail *trail) {
+void exceptions_read_python(const struct json *traceback,
+                            struct exceptions *exceptions) {
   for (size_t i = 0; i < json_length(traceback); i++) {
     const struct json *element = json_at(traceback, i);
     struct buf CLEANUP(buf_free) plain = BUF_INIT(ELEMENT_LIMIT);
@@ -405,6 +408,6 @@ void trail_read_python(const struct json *traceback, struct trail *trail) {
         traceback_strip_ansi(json_text(element), json_text_length(element),
                              &plain) < 0)
       continue;
-    read_element(buf_string(&plain), plain.length, trail);
+    read_element(buf_string(&plain), plain.length, exceptions);
   }
 }
