@@ -5,120 +5,123 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/mem.h"
+#include "core/notebook/mimebundle.h"
 
-#define LARGE_VALUE ((size_t)64 << 10)
-#define DIRECTORY "artifacts"
+#define ARTIFACTS "artifacts"
+#define LONG_VALUE ((size_t)64 << 10)
 
-static bool starts_with(const char *text, const char *start) {
-  return strncmp(text, start, strlen(start)) == 0;
+static bool starts_with(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static bool is_json_type(const char *mime) {
-  size_t length = strlen(mime);
-  return strcmp(mime, "application/json") == 0 ||
-         (length > 5 && strcmp(mime + length - 5, "+json") == 0);
-}
-
-/* Which types stand as text in a mimebundle; all others are base64
- * (nbformat_description.rst, "display_data"). */
-static bool is_text_type(const char *mime) {
-  return starts_with(mime, "text/") || strcmp(mime, "image/svg+xml") == 0 ||
-         strcmp(mime, "application/javascript") == 0 ||
-         strcmp(mime, "application/xml") == 0 || is_json_type(mime);
+static bool ends_with(const char *text, const char *suffix) {
+  size_t length = strlen(text), end = strlen(suffix);
+  return length >= end && strcmp(text + length - end, suffix) == 0;
 }
 
 bool media_is_stored(const char *mime, size_t value_bytes) {
   if (strcmp(mime, "text/plain") == 0)
     return false;
   return starts_with(mime, "image/") || strcmp(mime, "application/pdf") == 0 ||
-         strcmp(mime, "text/html") == 0 || value_bytes > LARGE_VALUE;
+         strcmp(mime, "text/html") == 0 || value_bytes > LONG_VALUE;
 }
 
-static int open_directory(int task_directory, struct err *err) {
-  int directory = fs_make_and_open(task_directory, DIRECTORY, 0755, err);
-  return directory < 0 ? err_wrap(err, "artifacts") : directory;
+/* Types whose values stand as base64 in a mimebundle. */
+static bool is_binary(const char *mime) {
+  static const char *const families[] = {"image/", "audio/", "video/", "font/"};
+  static const char *const types[] = {"application/pdf", "application/zip",
+                                      "application/gzip",
+                                      "application/octet-stream"};
+  if (ends_with(mime, "+xml"))
+    return false;
+  for (size_t i = 0; i < COUNT_OF(families); i++)
+    if (starts_with(mime, families[i]))
+      return true;
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    if (strcmp(mime, types[i]) == 0)
+      return true;
+  return false;
 }
 
-/* An artifact is named by its content: one that is there already is the same,
- * unless a crash cut it short, which its size tells. */
-static bool is_there(int directory, const char *name, size_t size) {
+/* The task's artifacts directory; made when it is missing. */
+static int open_artifacts(int task_directory, struct err *err) {
+  return fs_make_and_open(task_directory, ARTIFACTS, 0755, err);
+}
+
+static bool is_there(int artifacts, const struct media *media) {
   struct stat status;
-  return fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISREG(status.st_mode) && status.st_size == (off_t)size;
+  return fstatat(artifacts, media->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(status.st_mode) && status.st_size == media->bytes;
 }
 
-static int store_bytes(int directory, const char *mime, const void *bytes,
-                       size_t size, enum fs_sync sync, struct media *ret,
-                       struct err *err) {
-  struct media media = {.bytes = (int64_t)size,
+/* Fills in what the content tells, and writes it unless it is there. */
+static int store(int artifacts, const char *mime, const char *content,
+                 size_t length, enum fs_sync sync, struct media *ret,
+                 struct err *err) {
+  struct media media = {.bytes = (int64_t)length,
                         .image = starts_with(mime, "image/")};
-  crypto_sha256(bytes, size, media.sha256);
+  crypto_sha256(content, length, media.sha256);
   snprintf(media.mime, sizeof media.mime, "%s", mime);
-  snprintf(media.name, sizeof media.name, "%.64s.%.24s", media.sha256,
+  snprintf(media.name, sizeof media.name, "%s.%.16s", media.sha256,
            mime_extension(mime));
   if (media.image)
-    mime_image_size(bytes, size, &media.width, &media.height);
-  if (!is_there(directory, media.name, size)) {
-    struct iovec part = {(void *)(uintptr_t)bytes, size};
-    if (fs_write_atomic(directory, media.name, 0644, &part, 1, sync, err) < 0)
-      return err_wrap(err, "artifact %s", media.name);
-  }
+    mime_image_size(content, length, &media.width, &media.height);
+  struct iovec part = {.iov_base = (void *)(uintptr_t)content,
+                       .iov_len = length};
+  if (!is_there(artifacts, &media) &&
+      fs_write_atomic(artifacts, media.name, 0644, &part, 1, sync, err) < 0)
+    return err_wrap(err, "storing an output of type %.60s", mime);
   *ret = media;
   return 0;
 }
 
-/* 1 when stored, 0 when the value is not what its type says. */
-static int store_value(int directory, const char *mime,
-                       const struct json *value, enum fs_sync sync,
-                       struct media *ret, struct err *err) {
-  size_t length = json_text_length(value);
-  if (is_text_type(mime))
-    return store_bytes(directory, mime, json_text(value), length, sync, ret,
-                       err) < 0
-               ? -1
-               : 1;
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(length + 4);
-  if (crypto_base64_decode(json_text(value), length, &bytes) < 0 ||
-      bytes.length == 0)
-    return 0;
-  return store_bytes(directory, mime, buf_string(&bytes), bytes.length, sync,
-                     ret, err) < 0
-             ? -1
-             : 1;
-}
-
-struct gathering {
+struct store_list {
   int task_directory;
-  int directory; /* artifacts/, or -1 while none was needed */
+  int artifacts; /* -1 until one is needed */
   enum fs_sync sync;
-  struct media *list;
+  struct media *media;
   size_t count;
 };
 
-static int gather(struct gathering *g, size_t output, const struct json *data,
-                  struct err *err) {
+static int store_value(struct store_list *list, const char *mime,
+                       const char *content, size_t length, size_t output,
+                       struct err *err) {
+  if (list->artifacts < 0)
+    list->artifacts = open_artifacts(list->task_directory, err);
+  struct media media;
+  if (list->artifacts < 0 || store(list->artifacts, mime, content, length,
+                                   list->sync, &media, err) < 0)
+    return -1;
+  media.output = output;
+  list->media = mem_grow(list->media, list->count + 1, sizeof *list->media);
+  list->media[list->count++] = media;
+  return 0;
+}
+
+static int store_bundle(struct store_list *list, const struct json *data,
+                        size_t output, struct err *err) {
   void *state = NULL;
   const char *mime;
   struct json *value;
   while (json_next(data, &state, &mime, &value)) {
-    if (json_text(value) == NULL || strlen(mime) >= MIME_SIZE ||
-        !media_is_stored(mime, json_text_length(value)))
+    const char *text = json_text(value);
+    size_t length = json_text_length(value);
+    if (text == NULL || mimebundle_is_json(mime) || strlen(mime) >= MIME_SIZE ||
+        !media_is_stored(mime, length))
       continue;
-    if (g->directory < 0)
-      g->directory = open_directory(g->task_directory, err);
-    if (g->directory < 0)
+    struct buf CLEANUP(buf_free) decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
+    if (is_binary(mime)) {
+      if (crypto_base64_decode(text, length, &decoded) < 0 ||
+          decoded.length == 0)
+        continue;
+      text = decoded.data;
+      length = decoded.length;
+    }
+    if (store_value(list, mime, text, length, output, err) < 0)
       return -1;
-    struct media media;
-    int stored = store_value(g->directory, mime, value, g->sync, &media, err);
-    if (stored < 0)
-      return -1;
-    if (stored == 0)
-      continue;
-    media.output = output;
-    g->list = mem_grow(g->list, g->count + 1, sizeof *g->list);
-    g->list[g->count++] = media;
   }
   return 0;
 }
@@ -126,40 +129,44 @@ static int gather(struct gathering *g, size_t output, const struct json *data,
 int media_store(int task_directory, const struct json *outputs,
                 enum fs_sync sync, struct media **ret, size_t *count,
                 struct err *err) {
-  struct gathering g = {
-      .task_directory = task_directory, .directory = -1, .sync = sync};
+  struct store_list list = {
+      .task_directory = task_directory, .artifacts = -1, .sync = sync};
   int result = 0;
   for (size_t i = 0; result == 0 && i < json_length(outputs); i++)
-    result = gather(&g, i, json_get(json_at(outputs, i), "data"), err);
-  mem_close_descriptor(&g.directory);
+    result = store_bundle(&list, json_get(json_at(outputs, i), "data"), i, err);
+  mem_close_descriptor(&list.artifacts);
   if (result < 0) {
-    free(g.list);
+    free(list.media);
     return -1;
   }
-  *ret = g.list;
-  *count = g.count;
+  *ret = list.media;
+  *count = list.count;
   return 0;
 }
 
 int media_store_text(int task_directory, const char *mime, const char *text,
                      size_t length, enum fs_sync sync, struct media *ret,
                      struct err *err) {
-  int CLEANUP(mem_close_descriptor) directory =
-      open_directory(task_directory, err);
-  if (directory < 0)
+  CLEANUP(mem_close_descriptor)
+  int artifacts = open_artifacts(task_directory, err);
+  if (artifacts < 0)
     return -1;
-  return store_bytes(directory, mime, text, length, sync, ret, err);
+  return store(artifacts, mime, text, length, sync, ret, err);
 }
 
 int media_load(int task_directory, const char *name, const char *mime,
                struct buf *out, struct err *err) {
-  char *CLEANUP(mem_free_pointer) path = mem_format(DIRECTORY "/%s", name);
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_ANSWER);
-  if (fs_read_file(task_directory, path, &bytes, err) < 0)
+  if (!fs_is_name(name))
+    return err_set(err, ERR_NOT_FOUND, "there is no such artifact");
+  CLEANUP(mem_free_pointer) char *path = mem_format(ARTIFACTS "/%s", name);
+  if (!is_binary(mime))
+    return fs_read_file(task_directory, path, out, err);
+  struct buf CLEANUP(buf_free) content = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (fs_read_file(task_directory, path, &content, err) < 0)
     return -1;
-  int result =
-      is_text_type(mime)
-          ? buf_append(out, buf_string(&bytes), bytes.length)
-          : crypto_base64_encode(buf_string(&bytes), bytes.length, out);
-  return result < 0 ? err_set(err, ERR_TOO_LARGE, "artifact %s", name) : 0;
+  size_t before = out->length;
+  if (crypto_base64_encode(buf_string(&content), content.length, out) == 0)
+    return 0;
+  buf_truncate(out, before);
+  return err_set(err, ERR_TOO_LARGE, "the artifact %.80s is too large", name);
 }

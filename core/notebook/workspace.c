@@ -6,68 +6,74 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 
-/* Directories deeper than this are not entered: no workspace of people's needs
- * it, and a hostile one would only cost time. */
-#define PATH_MOST 1024
-
-struct entry {
-  char *path; /* relative, bytes as on disk */
-  ino_t inode;
+struct file {
+  char *path;
+  uint64_t inode;
   int64_t size;
-  struct timespec modified, changed;
+  struct timespec modified, changed; /* mtime, ctime */
 };
 
 struct workspace {
-  struct entry *entries; /* regular files, sorted by path */
-  size_t count;
-  size_t looked_at;
-  size_t limit;
+  struct file *files; /* sorted by path */
+  size_t count, capacity;
+  struct timespec began; /* file times lag behind it by up to a tick */
   bool cut;
 };
 
-/* Directories yet to be read, in order of discovery (breadth first). */
-struct pending {
+/* The directories that are still to be looked at. */
+struct queue {
   char **paths;
-  size_t first, count;
+  size_t first, count, capacity;
+};
+
+struct scan {
+  int root;
+  size_t left; /* entries that may still be looked at */
+  struct workspace *workspace;
+  struct queue queue;
 };
 
 void workspace_free(struct workspace *workspace) {
   if (workspace == NULL)
     return;
   for (size_t i = 0; i < workspace->count; i++)
-    free(workspace->entries[i].path);
-  free(workspace->entries);
+    free(workspace->files[i].path);
+  free(workspace->files);
   free(workspace);
 }
 
 void workspace_done(struct workspace **workspace) {
-  workspace_free(MEM_STEAL(*workspace));
+  workspace_free(*workspace);
+  *workspace = NULL;
 }
 
 bool workspace_was_cut(const struct workspace *workspace) {
-  return workspace != NULL && workspace->cut;
+  return workspace->cut;
 }
 
-static void add_pending(struct pending *pending, char *path) {
-  pending->paths =
-      mem_grow(pending->paths, pending->count + 1, sizeof *pending->paths);
-  pending->paths[pending->count++] = path;
+static void push_directory(struct queue *queue, char *path) {
+  if (queue->count == queue->capacity) {
+    queue->capacity = queue->capacity * 2 + 16;
+    queue->paths =
+        mem_grow(queue->paths, queue->capacity, sizeof *queue->paths);
+  }
+  queue->paths[queue->count++] = path;
 }
 
 static void add_file(struct workspace *workspace, char *path,
                      const struct stat *status) {
-  size_t count = workspace->count;
-  if ((count & (count - 1)) == 0)
-    workspace->entries =
-        mem_grow(workspace->entries, count == 0 ? 1 : 2 * count,
-                 sizeof *workspace->entries);
-  workspace->entries[workspace->count++] = (struct entry){
+  if (workspace->count == workspace->capacity) {
+    workspace->capacity = workspace->capacity * 2 + 64;
+    workspace->files = mem_grow(workspace->files, workspace->capacity,
+                                sizeof *workspace->files);
+  }
+  workspace->files[workspace->count++] = (struct file){
       .path = path,
       .inode = status->st_ino,
       .size = status->st_size,
@@ -76,194 +82,233 @@ static void add_file(struct workspace *workspace, char *path,
   };
 }
 
-/* Takes `path`. Symlinks, sockets and devices are no files of the answer. */
-static void take(struct workspace *workspace, struct pending *pending,
-                 int directory, const char *name, char *path) {
-  struct stat status;
-  bool known = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-  if (known && S_ISREG(status.st_mode))
-    add_file(workspace, path, &status);
-  else if (known && S_ISDIR(status.st_mode) && strlen(path) < PATH_MOST)
-    add_pending(pending, path);
-  else
-    free(path);
+/* Directories that hold what tools keep for themselves. */
+static bool is_skipped(const char *name) {
+  return name[0] == '.' || strcmp(name, "__pycache__") == 0;
 }
 
-static int by_name(const void *a, const void *b) {
+static void look_at(struct scan *scan, int directory, const char *parent,
+                    const char *name) {
+  struct stat status;
+  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+    return;
+  bool top = strcmp(parent, ".") == 0;
+  if (S_ISREG(status.st_mode))
+    add_file(scan->workspace,
+             top ? mem_copy_text(name) : mem_format("%s/%s", parent, name),
+             &status);
+  else if (S_ISDIR(status.st_mode) && !is_skipped(name))
+    push_directory(&scan->queue, top ? mem_copy_text(name)
+                                     : mem_format("%s/%s", parent, name));
+}
+
+static int compare_names(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void free_names(char **names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    free(names[i]);
-  free(names);
-}
-
-/* The names of one directory, sorted, so that what a cut leaves out does not
- * depend on the order on disk; never more than may still be looked at. */
-static char **read_names(struct workspace *workspace, DIR *stream,
-                         size_t *count) {
-  char **names = NULL;
-  const struct dirent *found;
-  *count = 0;
-  while ((found = readdir(stream)) != NULL) {
-    if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
+/* Reads names while any may be looked at. */
+static size_t read_names(struct scan *scan, DIR *stream, char ***names) {
+  size_t count = 0, capacity = 0;
+  struct dirent *entry;
+  while ((entry = readdir(stream)) != NULL) {
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
       continue;
-    if (workspace->looked_at >= workspace->limit) {
-      workspace->cut = true;
+    if (scan->left == 0) {
+      scan->workspace->cut = true;
       break;
     }
-    workspace->looked_at++;
-    if ((*count & (*count - 1)) == 0)
-      names = mem_grow(names, *count == 0 ? 1 : 2 * *count, sizeof *names);
-    names[(*count)++] = mem_copy_text(found->d_name);
+    scan->left--;
+    if (count == capacity) {
+      capacity = capacity * 2 + 32;
+      *names = mem_grow(*names, capacity, sizeof **names);
+    }
+    (*names)[count++] = mem_copy_text(entry->d_name);
   }
-  if (*count > 0)
-    qsort(names, *count, sizeof *names, by_name);
-  return names;
+  return count;
 }
 
-static void scan_directory(struct workspace *workspace, struct pending *pending,
-                           int root, const char *path) {
+static int scan_directory(struct scan *scan, const char *path,
+                          struct err *err) {
   int directory =
-      *path == '\0'
-          ? openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-          : fs_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0, NULL);
-  DIR *stream = directory < 0 ? NULL : fdopendir(directory);
+      fs_open_beneath(scan->root, path, O_RDONLY | O_DIRECTORY, 0, err);
+  if (directory < 0)
+    return -1;
+  DIR *stream = fdopendir(directory);
   if (stream == NULL) {
-    mem_close_descriptor(&directory);
-    return;
+    close(directory);
+    return err_errno(err, ERR_IO, errno, "reading a directory");
   }
-  size_t count;
-  char **names = read_names(workspace, stream, &count);
-  for (size_t i = 0; i < count; i++)
-    take(workspace, pending, directory, names[i],
-         *path == '\0' ? mem_copy_text(names[i])
-                       : mem_format("%s/%s", path, names[i]));
-  free_names(names, count);
+  char **names = NULL;
+  size_t count = read_names(scan, stream, &names);
+  if (count > 0)
+    qsort(names, count, sizeof *names, compare_names);
+  for (size_t i = 0; i < count; i++) {
+    look_at(scan, directory, path, names[i]);
+    free(names[i]);
+  }
+  free(names);
   closedir(stream);
+  return 0;
 }
 
-static int by_path(const void *a, const void *b) {
-  return strcmp(((const struct entry *)a)->path,
-                ((const struct entry *)b)->path);
+static int compare_files(const void *a, const void *b) {
+  return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
 }
 
 int workspace_scan(int files_directory, size_t limit, struct workspace **ret,
                    struct err *err) {
-  if (fcntl(files_directory, F_GETFD) < 0)
-    return err_errno(err, ERR_IO, errno, "workspace");
-  struct workspace *workspace = mem_new(sizeof *workspace);
-  workspace->limit = limit;
-  struct pending pending = {0};
-  add_pending(&pending, mem_copy_text(""));
-  while (pending.first < pending.count && !workspace->cut)
-    scan_directory(workspace, &pending, files_directory,
-                   pending.paths[pending.first++]);
-  free_names(pending.paths, pending.count);
+  struct workspace *workspace CLEANUP(workspace_done) =
+      mem_new(sizeof *workspace);
+  struct scan scan = {
+      .root = files_directory, .left = limit, .workspace = workspace};
+  clock_gettime(CLOCK_REALTIME, &workspace->began);
+  int result = scan_directory(&scan, ".", err);
+  struct queue *queue = &scan.queue;
+  for (; queue->first < queue->count; queue->first++) {
+    /* A directory that went away or may not be read has no files to tell. */
+    scan_directory(&scan, queue->paths[queue->first], NULL);
+    free(queue->paths[queue->first]);
+  }
+  free(queue->paths);
+  if (result < 0)
+    return -1;
   if (workspace->count > 0)
-    qsort(workspace->entries, workspace->count, sizeof *workspace->entries,
-          by_path);
-  *ret = workspace;
+    qsort(workspace->files, workspace->count, sizeof *workspace->files,
+          compare_files);
+  *ret = MEM_STEAL(workspace);
   return 0;
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b) {
-  return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+static int compare_times(const struct timespec *a, const struct timespec *b) {
+  if (a->tv_sec != b->tv_sec)
+    return a->tv_sec < b->tv_sec ? -1 : 1;
+  return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-static bool is_unchanged(const struct entry *a, const struct entry *b) {
+static bool is_same(const struct file *a, const struct file *b) {
   return a->inode == b->inode && a->size == b->size &&
-         same_time(&a->modified, &b->modified) &&
-         same_time(&a->changed, &b->changed);
-}
-
-/* Percent-encodes all but the unreserved characters of RFC 3986 and "/". */
-static void append_encoded(const char *path, struct buf *out) {
-  for (const char *c = path; *c != '\0'; c++) {
-    bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-                 (*c >= '0' && *c <= '9') || strchr("-._~/", *c) != NULL;
-    if (plain)
-      buf_byte(out, *c);
-    else
-      buf_format(out, "%%%02X", (unsigned char)*c);
-  }
+         compare_times(&a->modified, &b->modified) == 0 &&
+         compare_times(&a->changed, &b->changed) == 0;
 }
 
 struct comparison {
-  int files_directory;
+  const struct workspace *before;
+  int root;
   const char *task;
   struct mime *mime;
   size_t limit;
   size_t omitted;
-  struct json *list;
+  struct json *files;
 };
 
-static void set_present(const struct comparison *c, const struct entry *entry,
-                        struct json *object) {
-  char type[MIME_SIZE] = "application/octet-stream";
-  int CLEANUP(mem_close_descriptor) file = fs_open_beneath(
-      c->files_directory, entry->path, O_RDONLY | O_NONBLOCK, 0, NULL);
-  struct stat status;
-  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode))
-    mime_of_file(c->mime, file, entry->path, type);
-  json_set_text(object, "mime", type);
-  json_set_integer(object, "bytes", entry->size);
-  if (!json_utf8_valid(entry->path, strlen(entry->path)))
-    return;
+static void set_uri(struct json *entry, const char *task, const char *path) {
+  static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                              "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
   struct buf CLEANUP(buf_free) uri = BUF_INIT(BUF_SMALL);
-  buf_format(&uri, "/tasks/%s/files/", c->task);
-  append_encoded(entry->path, &uri);
-  json_set_text(object, "uri", buf_string(&uri));
+  buf_format(&uri, "/tasks/%s/files/", task);
+  for (const char *at = path; *at != '\0'; at++) {
+    if (strchr(plain, *at) != NULL)
+      buf_byte(&uri, *at);
+    else
+      buf_format(&uri, "%%%02X", (unsigned char)*at);
+  }
+  json_set_text(entry, "uri", buf_string(&uri));
 }
 
-static void tell(struct comparison *c, const struct entry *entry,
+/* The type and the size now; a file that cannot be read is typed by its name.
+ */
+static void describe(const struct comparison *comparison,
+                     const struct file *file, struct json *entry) {
+  char type[MIME_SIZE];
+  struct stat status = {.st_size = file->size};
+  CLEANUP(mem_close_descriptor)
+  int descriptor = fs_open_beneath(comparison->root, file->path,
+                                   O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, NULL);
+  if (descriptor >= 0 && fstat(descriptor, &status) == 0 &&
+      S_ISREG(status.st_mode))
+    mime_of_file(comparison->mime, descriptor, file->path, type);
+  else
+    mime_of_bytes(NULL, "", 0, file->path, type);
+  json_set_text(entry, "mime", type);
+  json_set_integer(entry, "bytes", status.st_size);
+  if (json_utf8_valid(file->path, strlen(file->path)))
+    set_uri(entry, comparison->task, file->path);
+}
+
+static void tell(struct comparison *comparison, const struct file *file,
                  const char *change) {
-  if (json_length(c->list) >= c->limit) {
-    c->omitted++;
+  if (json_length(comparison->files) >= comparison->limit) {
+    comparison->omitted++;
     return;
   }
-  struct json *object = json_object();
-  json_set_text(object, "path", entry->path);
-  json_set_text(object, "change", change);
+  struct json *entry = json_object();
+  json_set_text(entry, "path", file->path);
+  json_set_text(entry, "change", change);
   if (strcmp(change, "deleted") != 0)
-    set_present(c, entry, object);
-  json_push(c->list, object);
+    describe(comparison, file, entry);
+  json_push(comparison->files, entry);
 }
 
-/* Where a scan was cut, what it lacks was not looked at: neither created nor
- * deleted can be said of it. */
+/* A file that the first scan did not see. When that was cut, the file may have
+ * been there: its times tell. */
+static void tell_new(struct comparison *comparison, const struct file *file) {
+  const struct workspace *before = comparison->before;
+  if (!before->cut) {
+    tell(comparison, file, "created");
+    return;
+  }
+  if (compare_times(&file->changed, &before->began) < 0)
+    return;
+  struct statx status = {0};
+  CLEANUP(mem_close_descriptor)
+  int descriptor =
+      fs_open_beneath(comparison->root, file->path, O_PATH, 0, NULL);
+  struct timespec born = before->began;
+  if (descriptor >= 0 &&
+      statx(descriptor, "", AT_EMPTY_PATH, STATX_BTIME, &status) == 0 &&
+      (status.stx_mask & STATX_BTIME) != 0)
+    born = (struct timespec){.tv_sec = status.stx_btime.tv_sec,
+                             .tv_nsec = status.stx_btime.tv_nsec};
+  tell(comparison, file,
+       compare_times(&born, &before->began) < 0 ? "changed" : "created");
+}
+
+/* A file that the second scan did not see; when that was cut, it may be there
+ * all the same. */
+static void tell_gone(struct comparison *comparison,
+                      const struct workspace *after, const struct file *file) {
+  struct err err = {0};
+  CLEANUP(mem_close_descriptor) int descriptor = -1;
+  if (after->cut)
+    descriptor = fs_open_beneath(comparison->root, file->path, O_PATH, 0, &err);
+  if (!after->cut || (descriptor < 0 && err.kind == ERR_NOT_FOUND))
+    tell(comparison, file, "deleted");
+}
+
 struct json *workspace_compare(const struct workspace *before,
                                const struct workspace *after,
                                int files_directory, const char *task,
                                struct mime *mime, size_t limit,
                                size_t *omitted) {
-  struct comparison c = {.files_directory = files_directory,
-                         .task = task,
-                         .mime = mime,
-                         .limit = limit,
-                         .list = json_array()};
-  size_t old = 0, new = 0;
-  while (old < before->count || new < after->count) {
-    int order = old == before->count  ? 1
-                : new == after->count ? -1
-                                      : strcmp(before->entries[old].path,
-                                               after->entries[new].path);
-    if (order < 0) {
-      if (!after->cut)
-        tell(&c, &before->entries[old], "deleted");
-      old++;
-    } else if (order > 0) {
-      if (!before->cut)
-        tell(&c, &after->entries[new], "created");
-      new ++;
-    } else {
-      if (!is_unchanged(&before->entries[old], &after->entries[new]))
-        tell(&c, &after->entries[new], "changed");
-      old++;
-      new ++;
-    }
+  struct comparison comparison = {.before = before,
+                                  .root = files_directory,
+                                  .task = task,
+                                  .mime = mime,
+                                  .limit = limit,
+                                  .files = json_array()};
+  size_t i = 0, j = 0;
+  while (i < before->count || j < after->count) {
+    int order = i == before->count ? 1
+                : j == after->count
+                    ? -1
+                    : strcmp(before->files[i].path, after->files[j].path);
+    if (order < 0)
+      tell_gone(&comparison, after, &before->files[i++]);
+    else if (order > 0)
+      tell_new(&comparison, &after->files[j++]);
+    else if (!is_same(&before->files[i++], &after->files[j++]))
+      tell(&comparison, &after->files[j - 1], "changed");
   }
-  *omitted = c.omitted;
-  return c.list;
+  *omitted = comparison.omitted;
+  return comparison.files;
 }

@@ -1,8 +1,11 @@
 /* What a cell did to the files of its task: a bounded scan before and after.
  *
  * The scan looks at most at `limit` directory entries, breadth first, sorted by
- * name, never follows a symlink, and says when it was cut. Files are compared
- * by inode, size, mtime and ctime. */
+ * name, never follows a symlink, and says when it was cut. It sees regular
+ * files only, and does not go into hidden directories nor __pycache__. Files
+ * are compared by inode, size, mtime and ctime. Where a scan was cut, a file
+ * that the other one saw is told as created, changed or deleted only when its
+ * own times, or a look at it, say so. */
 #ifndef CELLPOST_NOTEBOOK_WORKSPACE_H
 #define CELLPOST_NOTEBOOK_WORKSPACE_H
 

@@ -171,7 +171,7 @@ static void a_slow_reader_sees_one_whole_version(void **state) {
   (void)state;
   struct place place = make_place();
   struct notebook *notebook = open_notebook(&place);
-  char id[16];
+  char id[40];
   for (int i = 0; i < 40; i++) {
     snprintf(id, sizeof id, "cell-%d", i);
     append(notebook, id, "print(1)", "1\n");
@@ -180,7 +180,7 @@ static void a_slow_reader_sees_one_whole_version(void **state) {
     struct notebook_counters before, after;
     notebook_counters(&before);
     for (int j = 0; j < 4; j++) {
-      char more[16];
+      char more[40];
       snprintf(more, sizeof more, "more-%d-%d", i, j);
       append(notebook, more, "print(2)", "2\n");
       replace(notebook, more, "3", NULL);
@@ -209,7 +209,7 @@ static void another_name_of_a_version_keeps_it(void **state) {
   assert_int_equal(
       linkat(place.directory, NOTEBOOK, place.directory, "backup", 0), 0);
   for (int i = 0; i < 5; i++) {
-    char id[16];
+    char id[40];
     snprintf(id, sizeof id, "more-%d", i);
     append(notebook, id, "2", NULL);
   }
@@ -431,7 +431,7 @@ static void random_source(char source[static 64]) {
 }
 
 static void random_step(struct model *model, struct notebook *notebook) {
-  char id[16];
+  char id[40];
   bool add =
       model->count == 0 || (model->count < MODEL_CELLS && rand() % 8 == 0);
   size_t index = add               ? model->count++
