@@ -236,12 +236,28 @@ static int check_together(const struct conf *conf, const char *name,
     return err_set(err, ERR_INVALID,
                    "%.150s: timeout (%g s) is over timeout_max (%g s)", name,
                    conf->timeout, conf->timeout_max);
-  if (conf->output_bytes > conf->output_bytes_hard)
-    return err_set(err, ERR_INVALID,
-                   "%.150s: output_bytes (%lld) is over output_bytes_hard "
-                   "(%lld)",
-                   name, (long long)conf->output_bytes,
-                   (long long)conf->output_bytes_hard);
+  const struct {
+    const char *name, *most;
+    int64_t value, limit;
+  } pairs[] = {
+      {"output_bytes", "output_bytes_hard", conf->output_bytes,
+       conf->output_bytes_hard},
+      {"memory", "memory_max", conf->memory, conf->memory_max},
+      {"pids", "pids_max", conf->pids, conf->pids_max},
+      {"workspace_bytes", "workspace_bytes_max", conf->workspace_bytes,
+       conf->workspace_bytes_max},
+      {"workspace_files", "workspace_files_max", conf->workspace_files,
+       conf->workspace_files_max},
+      {"max_kernels", "uid_count", conf->max_kernels, conf->uid_count},
+  };
+  for (size_t i = 0; i < COUNT_OF(pairs); i++)
+    if (pairs[i].value > pairs[i].limit)
+      return err_set(err, ERR_INVALID, "%.150s: %s (%lld) is over %s (%lld)",
+                     name, pairs[i].name, (long long)pairs[i].value,
+                     pairs[i].most, (long long)pairs[i].limit);
+  if (conf->cpus_max > 0 && (conf->cpus == 0 || conf->cpus > conf->cpus_max))
+    return err_set(err, ERR_INVALID, "%.150s: cpus (%g) is over cpus_max (%g)",
+                   name, conf->cpus, conf->cpus_max);
   if (strlen(conf->listen) > CONF_SOCKET_PATH)
     return err_set(err, ERR_INVALID,
                    "%.150s: run_directory is too long: fcgi.sock in it has "

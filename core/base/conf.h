@@ -67,8 +67,22 @@ struct conf {
   int64_t text_limit;         /* characters of `text` */
   int64_t files_scanned;      /* directory entries looked at per run */
   int64_t files_listed;       /* changed files told per run */
+  /* what a kernel may use when its task does not say, and what a task may ask
+     for (core/keeper/jail_limits.h) */
+  int64_t memory, memory_max;
+  int64_t pids, pids_max;
+  double cpus, cpus_max; /* processors' worth of time; 0: no limit */
+  int64_t workspace_bytes, workspace_bytes_max;
+  int64_t workspace_files, workspace_files_max;
+  int64_t tmp_bytes;  /* /tmp, and as much again for /dev/shm */
+  int64_t open_files; /* per process */
+  int64_t file_bytes; /* one file */
   /* [jail] */
   enum conf_jail jail;
+  int64_t uid_first; /* each kernel is a user of its own, when the keeper is */
+  int64_t uid_count; /* root: uid_first and the uid_count - 1 after it */
+  char *read_only_paths; /* more that kernels see, colons between */
+  char *cgroup; /* beneath which those of kernels are; "auto": the keeper's */
   /* [log] */
   char *log_level; /* error, warning, info, debug */
 };

@@ -12,6 +12,7 @@ enum conf_type {
   CONF_INTEGER,  /* int64_t */
   CONF_SIZE,     /* int64_t, bytes */
   CONF_DURATION, /* double, seconds, whole milliseconds */
+  CONF_DECIMAL,  /* double, three digits after the point */
   CONF_SWITCH,   /* bool */
   CONF_CHOICE,   /* an enum: the index in `choices` */
   CONF_WORD,     /* char *, one of `choices` */

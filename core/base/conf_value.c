@@ -46,11 +46,15 @@ static const char *read_number(const char *text, bool fraction, double *value) {
   return text + length;
 }
 
+static bool is_fraction(enum conf_type type) {
+  return type == CONF_DURATION || type == CONF_DECIMAL;
+}
+
 static int read_with_unit(const struct conf_key *key, const char *text,
                           const struct unit *units, size_t count,
                           double *value) {
   double number;
-  const char *unit = read_number(text, key->type == CONF_DURATION, &number);
+  const char *unit = read_number(text, is_fraction(key->type), &number);
   if (unit == NULL)
     return -1;
   for (size_t i = 0; i < count; i++) {
@@ -68,13 +72,13 @@ static int set_number(struct conf *conf, const struct conf_key *key,
   bool duration = key->type == CONF_DURATION;
   const struct unit *units = duration ? duration_units : size_units;
   size_t count = duration ? COUNT_OF(duration_units) : COUNT_OF(size_units);
-  if (key->type == CONF_INTEGER)
+  if (key->type == CONF_INTEGER || key->type == CONF_DECIMAL)
     count = 1; /* no unit at all */
   if (read_with_unit(key, text, units, count, &value) != 0)
     return -1;
   if (value < key->least || value > key->most)
     return -1;
-  if (duration)
+  if (is_fraction(key->type))
     *(double *)field(conf, key) = round(value * 1000) / 1000;
   else
     *(int64_t *)field(conf, key) = (int64_t)value;
@@ -172,8 +176,8 @@ static void write_size(double size, struct buf *out) {
              size_units[unit].name);
 }
 
-static void write_duration(double seconds, struct buf *out) {
-  buf_format(out, "%.3f", seconds);
+static void write_fraction(double number, struct buf *out) {
+  buf_format(out, "%.3f", number);
   size_t length = out->length;
   while (length > 0 && out->data[length - 1] == '0')
     length--;
@@ -185,8 +189,8 @@ static void write_number(const struct conf_key *key, double value,
                          struct buf *out) {
   if (key->type == CONF_SIZE)
     write_size(value, out);
-  else if (key->type == CONF_DURATION)
-    write_duration(value, out);
+  else if (is_fraction(key->type))
+    write_fraction(value, out);
   else
     buf_format(out, "%.0f", value);
 }
@@ -199,7 +203,7 @@ void conf_value_write(const struct conf *conf, const struct conf_key *key,
     buf_text(out, *(bool *)field(conf, key) ? "on" : "off");
   else if (key->type == CONF_CHOICE)
     buf_text(out, key->choices[*(int *)field(conf, key)]);
-  else if (key->type == CONF_DURATION)
+  else if (is_fraction(key->type))
     write_number(key, *(double *)field(conf, key), out);
   else
     write_number(key, (double)*(int64_t *)field(conf, key), out);
@@ -218,6 +222,7 @@ void conf_value_wanted(const struct conf_key *key, struct buf *out) {
       [CONF_INTEGER] = "a whole number",
       [CONF_SIZE] = "a size in bytes, as 512K, 10M or 1G",
       [CONF_DURATION] = "seconds, or a duration as 500ms, 5m or 1h",
+      [CONF_DECIMAL] = "a number",
       [CONF_SWITCH] = "on or off",
       [CONF_CHOICE] = "",
       [CONF_WORD] = "",

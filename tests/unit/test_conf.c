@@ -67,7 +67,20 @@ static void everything_has_a_default(void **state) {
   assert_int_equal(conf->text_limit, 12000);
   assert_int_equal(conf->files_scanned, 20000);
   assert_int_equal(conf->files_listed, 200);
+  assert_int_equal(conf->memory, INT64_C(2) << 30);
+  assert_int_equal(conf->memory_max, INT64_C(16) << 30);
+  assert_true(conf->pids == 512 && conf->pids_max == 4096);
+  assert_true(conf->cpus == 0 && conf->cpus_max == 0);
+  assert_int_equal(conf->workspace_bytes, INT64_C(8) << 30);
+  assert_int_equal(conf->workspace_files, 200000);
+  assert_int_equal(conf->tmp_bytes, 512 << 20);
+  assert_int_equal(conf->open_files, 4096);
+  assert_int_equal(conf->file_bytes, INT64_C(8) << 30);
   assert_int_equal(conf->jail, CONF_JAIL_AUTO);
+  assert_int_equal(conf->uid_first, 1900000000);
+  assert_int_equal(conf->uid_count, 65536);
+  assert_string_equal(conf->read_only_paths, "");
+  assert_string_equal(conf->cgroup, "auto");
   assert_string_equal(conf->log_level, "info");
   conf_free(conf);
 }
@@ -113,6 +126,8 @@ static void sizes_and_durations_have_units(void **state) {
                                "inline_image_bytes = 0\n"
                                "timeout = 500ms\n"
                                "timeout_max = 2d\n"
+                               "cpus = 1.5\n"
+                               "cpus_max = 4\n"
                                "[kernels]\n"
                                "start_timeout = 1m\n"
                                "idle_timeout = 1.5h\n"
@@ -124,6 +139,7 @@ static void sizes_and_durations_have_units(void **state) {
   assert_int_equal(conf->output_bytes_hard, INT64_C(1) << 40);
   assert_int_equal(conf->inline_image_bytes, 0);
   assert_true(conf->timeout == 0.5 && conf->timeout_max == 2 * 86400);
+  assert_true(conf->cpus == 1.5 && conf->cpus_max == 4);
   assert_true(conf->start_timeout == 60 && conf->idle_timeout == 5400);
   assert_true(conf->interrupt_grace == 0.25 && conf->terminate_grace == 2);
   conf_free(conf);
@@ -198,6 +214,8 @@ static void near_misses_of_values_are_refused(void **state) {
       "[limits]\ntimeout = 0\n",
       "[limits]\ntimeout = 5y\n",
       "[limits]\ntimeout = .5\n",
+      "[limits]\ncpus = 1s\n",
+      "[limits]\ncpus = -1\n",
       "[kernels]\nenvironment = A\n",
       "[kernels]\nenvironment = 1A=x\n",
       "[kernels]\nenvironment = A=1 =2\n",
@@ -222,6 +240,13 @@ static void values_must_fit_together(void **state) {
   refused("[limits]\noutput_bytes_hard = 1M\n",
           "c.conf: output_bytes (10485760) is over output_bytes_hard "
           "(1048576)");
+  refused("[limits]\nmemory = 32G\n",
+          "c.conf: memory (34359738368) is over memory_max (17179869184)");
+  refused("[limits]\ncpus = 3\ncpus_max = 2.5\n",
+          "c.conf: cpus (3) is over cpus_max (2.5)");
+  refused("[limits]\ncpus_max = 2\n", "c.conf: cpus (0) is over cpus_max (2)");
+  refused("[jail]\nuid_count = 63\n",
+          "c.conf: max_kernels (64) is over uid_count (63)");
   char text[160] = "[state]\nrun_directory = /";
   memset(text + strlen(text), 'r', 100);
   refused(text, "c.conf: run_directory is too long: fcgi.sock in it has over "
