@@ -20,15 +20,24 @@ static bool contains(const char *text, size_t length, const char *part) {
   return memmem(text, length, part, strlen(part)) != NULL;
 }
 
+/* "…/ipykernel_12/34.py" or "<ipython-input-…>"; the program
+ * ".../ipykernel_launcher.py" is no cell. */
+static bool names_cell(const char *name, size_t length) {
+  static const char directory[] = "/ipykernel_";
+  const char *found = memmem(name, length, directory, sizeof directory - 1);
+  if (found == NULL)
+    return contains(name, length, "<ipython-input-");
+  const char *digit = found + sizeof directory - 1;
+  return digit < name + length && *digit >= '0' && *digit <= '9';
+}
+
 /* The N of `  File "…/ipykernel_12/34.py", line N in f`, or -1. */
 static int64_t cell_line(const char *line, size_t length) {
   static const char middle[] = "\", line ";
   const char *found = memmem(line, length, middle, sizeof middle - 1);
   if (found == NULL || length < 8 || memcmp(line, "  File \"", 8) != 0)
     return -1;
-  size_t name = (size_t)(found - line);
-  if (!contains(line, name, "/ipykernel_") &&
-      !contains(line, name, "<ipython-input-"))
+  if (!names_cell(line, (size_t)(found - line)))
     return -1;
   int64_t number = 0;
   for (const char *c = found + sizeof middle - 1;

@@ -20,6 +20,42 @@ def flush_often():
             stream.flush_interval = 0.03
 
 
+def break_into_pdb():
+    """debugpy's hook does nothing while no debugger is attached, and none ever
+    is here: breakpoint() would be passed over in silence."""
+    sys.breakpointhook = sys.__breakpointhook__
+
+
+def pack_anything():
+    """Lone surrogates make the session's own packer raise in the midst of
+    sending: the message is lost and the kernel seems to hang. NaN makes it
+    complain on the user's stderr. Escapes and words stand for them instead."""
+    import json
+
+    from jupyter_client import jsonutil
+
+    session = sys.modules["IPython"].get_ipython().kernel.session
+
+    def dump(value, plain):
+        return json.dumps(
+            value,
+            default=jsonutil.json_default,
+            ensure_ascii=not plain,
+            allow_nan=False,
+        )
+
+    def pack(value):
+        try:
+            return dump(value, True).encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            return dump(value, False).encode("ascii")
+        except (TypeError, ValueError):
+            return dump(jsonutil.json_clean(value), False).encode("ascii")
+
+    pack({})
+    session.pack = pack
+
+
 def keep_parents_apart():
     """Output of a thread or an asyncio task belongs to the cell that started
     it. ipykernel sees to that itself from 6.29 on; before, it would carry the
@@ -97,6 +133,8 @@ def keep_parents_apart():
 for improve, arguments in (
     (dump_stack_on_demand, (stack_path,)),
     (flush_often, ()),
+    (break_into_pdb, ()),
+    (pack_anything, ()),
     (keep_parents_apart, ()),
 ):
     try:

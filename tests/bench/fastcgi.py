@@ -48,18 +48,15 @@ def request(path, method, uri, body, content_type="application/json"):
 
 
 def read_response(peer):
-    data, response = b"", b""
-    while True:
-        while len(data) < 8:
-            got = peer.recv(65536)
-            if not got:
-                return response
-            data += got
-        _, kind, _, size, padding = struct.unpack(">BBHHBx", data[:8])
-        while len(data) < 8 + size + padding:
-            data += peer.recv(65536)
-        if kind == STDOUT:
-            response += data[8 : 8 + size]
-        if kind == END:
-            return response
-        data = data[8 + size + padding :]
+    response = []
+    with peer.makefile("rb") as stream:
+        while True:
+            header = stream.read(8)
+            if len(header) < 8:
+                return b"".join(response)
+            _, kind, _, size, padding = struct.unpack(">BBHHBx", header)
+            content = stream.read(size + padding)[:size]
+            if kind == STDOUT:
+                response.append(content)
+            if kind == END:
+                return b"".join(response)

@@ -24,7 +24,9 @@ static void lines_are_found(void **state) {
        "  File \"/tmp/ipykernel_12/111.py\", line 9 in helper\n"
        "  File \"/tmp/ipykernel_12/222.py\", line 3 in <module>\n"
        "  File \"/usr/lib/python3/dist-packages/IPython/core/"
-       "interactiveshell.py\", line 3442 in run_code\n",
+       "interactiveshell.py\", line 3442 in run_code\n"
+       "  File \"/usr/lib/python3/dist-packages/ipykernel_launcher.py\", "
+       "line 17 in <module>\n",
        3},
       /* The last dump counts. */
       {"Current thread 0x1 (most recent call first):\n"
