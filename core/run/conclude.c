@@ -239,7 +239,7 @@ static void write_registry(struct conclusion *c, const struct media *media,
       answer_with_references(c->outputs, media, media_count);
   struct event_record event = {0};
   bool has_event =
-      trail_take(&c->drive->trail, c->record->task, c->record->id, &event);
+      run_trail_take(&c->drive->trail, c->record->task, c->record->id, &event);
   struct run_ending ending = {
       .record = c->record,
       .outputs = references,

@@ -41,7 +41,7 @@ void drive_done(struct drive *drive) {
   execution_free(&drive->execution);
   kernel_record_free(&drive->end);
   json_done(&drive->notes);
-  trail_done(&drive->trail);
+  run_trail_done(&drive->trail);
 }
 
 static int64_t earliest(int64_t a, int64_t b) {
@@ -71,7 +71,7 @@ static void take_output(struct drive *drive, const struct message *message) {
   bool over = collector_hard_limit(drive->collector);
   live_unlock(drive->live);
   tell(drive, message->type, message->content);
-  trail_add(&drive->trail, message->type, message->content);
+  run_trail_add(&drive->trail, message->type, message->content);
   if (changed && !drive->dirty) {
     drive->dirty = true;
     drive->publish_at = clock_monotonic_ns() + drive->publish_pause;
@@ -148,8 +148,8 @@ static void publish(struct drive *drive) {
 
 static void flush_trail(struct drive *drive) {
   struct event_record event;
-  if (!trail_take(&drive->trail, drive->record->task, drive->record->id,
-                  &event))
+  if (!run_trail_take(&drive->trail, drive->record->task, drive->record->id,
+                      &event))
     return;
   struct err err = {0};
   if (event_append(drive->engine->store, &event, 1, &err) < 0)

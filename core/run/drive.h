@@ -43,7 +43,7 @@ struct drive {
   struct kernel_record end; /* how it went, when it died and that is known */
   int64_t running_line;     /* at the moment it was ended, or -1 */
   struct json *notes;       /* array of sentences, or NULL */
-  struct trail trail;       /* what goes to the event log */
+  struct run_trail trail;   /* what goes to the event log */
 
   /* its own */
   enum drive_step step;

@@ -27,8 +27,8 @@ static struct json *joined(const struct json *last,
   return value;
 }
 
-void trail_add(struct trail *trail, const char *type,
-               const struct json *content) {
+void run_trail_add(struct run_trail *trail, const char *type,
+                   const struct json *content) {
   if (trail->messages == NULL)
     trail->messages = json_array();
   if (trail->flush_at == 0)
@@ -55,8 +55,8 @@ void trail_add(struct trail *trail, const char *type,
   json_push(trail->messages, message);
 }
 
-bool trail_take(struct trail *trail, char *task, char *run,
-                struct event_record *event) {
+bool run_trail_take(struct run_trail *trail, char *task, char *run,
+                    struct event_record *event) {
   if (trail->messages == NULL)
     return false;
   struct json *content = json_object();
@@ -69,11 +69,11 @@ bool trail_take(struct trail *trail, char *task, char *run,
                                  .run = run,
                                  .kind = kind,
                                  .content = content};
-  *trail = (struct trail){0};
+  *trail = (struct run_trail){0};
   return true;
 }
 
-void trail_done(struct trail *trail) {
+void run_trail_done(struct run_trail *trail) {
   json_free(trail->messages);
-  *trail = (struct trail){0};
+  *trail = (struct run_trail){0};
 }

@@ -15,7 +15,7 @@
 #define TRAIL_BATCH_BYTES ((size_t)64 << 10)
 #define TRAIL_INTERVAL_NS (INT64_C(60) * 1000 * 1000)
 
-struct trail {
+struct run_trail {
   struct json *messages; /* array of {type, content}, or NULL */
   size_t bytes;
   int64_t left_out; /* messages not kept in this batch */
@@ -23,13 +23,13 @@ struct trail {
 };
 
 /* Neighbouring stream messages of one name are joined. */
-void trail_add(struct trail *trail, const char *type,
-               const struct json *content);
+void run_trail_add(struct run_trail *trail, const char *type,
+                   const struct json *content);
 
 /* The batch as one "run.output" event; false when there is none. The strings
  * are borrowed from the arguments; event->content is the caller's. */
-bool trail_take(struct trail *trail, char *task, char *run,
-                struct event_record *event);
-void trail_done(struct trail *trail);
+bool run_trail_take(struct run_trail *trail, char *task, char *run,
+                    struct event_record *event);
+void run_trail_done(struct run_trail *trail);
 
 #endif
