@@ -254,6 +254,15 @@ static void class_of_error(struct hint *hint) {
       classes[i].compose(hint);
 }
 
+/* The line's number or its text. */
+static void add_running_line(struct buf *out, const char *line) {
+  if (line == NULL || line[0] == '\0')
+    return;
+  buf_text(out,
+           line[strspn(line, "0123456789")] == '\0' ? " in line " : " in: ");
+  characters_append_line(line, strlen(line), LINE_LIMIT, out);
+}
+
 static void timed_out(struct hint *hint) {
   const struct hint_source *source = hint->source;
   struct buf *out = hint->out;
@@ -263,17 +272,20 @@ static void timed_out(struct hint *hint) {
     passage_duration(source->timeout_ms, out);
   }
   buf_text(out, " was reached");
-  if (source->running_line != NULL) {
-    buf_text(out, " in: ");
-    characters_append_line(source->running_line, strlen(source->running_line),
-                           LINE_LIMIT, out);
-  }
+  add_running_line(out, source->running_line);
   buf_text(out, source->state_kept
                     ? ". What was assigned before is still there."
                     : ". The code did not let itself be interrupted, so the "
                       "variables are lost; files are kept.");
   buf_text(out, " Split the work into several cells, make it smaller, or ask "
                 "for a larger timeout.");
+}
+
+static void wrote_too_much(struct hint *hint) {
+  buf_text(hint->out, "Print less (a count, a summary, the first rows), or "
+                      "write it to a file.");
+  if (!hint->source->state_kept)
+    buf_text(hint->out, " All variables are lost; files are kept.");
 }
 
 static void add_size(struct buf *out, int64_t bytes) {
@@ -318,7 +330,7 @@ static const struct {
 } statuses[] = {
     {"error", class_of_error}, {"timeout", timed_out},
     {"oom", memory_exhausted}, {"kernel_died", kernel_died},
-    {"lost", run_lost},
+    {"lost", run_lost},        {"output_limit", wrote_too_much},
 };
 
 /* The probe's view belongs to this error when it is of the same class: the

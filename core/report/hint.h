@@ -20,7 +20,7 @@ struct hint_source {
   bool state_kept;
   int64_t wall_ms, timeout_ms;
   int64_t memory_peak, memory_limit; /* bytes; 0 unknown */
-  const char *running_line;          /* at a timeout, or NULL */
+  const char *running_line; /* at a timeout: its number or its text; or NULL */
 };
 
 /* Appends the hint; nothing is appended when there is none to give.

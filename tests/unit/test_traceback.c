@@ -1,0 +1,449 @@
+/* Errors of real kernels, IPython 7 to 9 in every mode and IRkernel, told for
+ * a model. */
+#include "tests/unit/traceback_fixture.h"
+
+#include <dirent.h>
+
+#include "core/report/characters.h"
+#include "tests/unit/traceback_rows.h"
+
+static const char *marked_line(const struct json *report) {
+  const char *source = json_get_text(report, "source");
+  const char *mark = source ? strstr(source, "-> ") : NULL;
+  if (mark == NULL)
+    return "";
+  mark += 3;
+  mark += strspn(mark, " ");
+  mark += strspn(mark, "0123456789");
+  return mark + strspn(mark, " \t");
+}
+
+static void check_causes(const char *name, const struct json *report,
+                         const char *expected) {
+  const struct json *causes = json_get(report, "causes");
+  size_t i = 0;
+  for (const char *at = expected; *at != '\0'; i++) {
+    const char *end = strstr(at, " | ");
+    size_t length = end ? (size_t)(end - at) : strlen(at);
+    const char *cause = json_text(json_at(causes, i));
+    if (cause == NULL || strncmp(cause, at, length) != 0)
+      fail_msg("%s: cause %zu is %s", name, i, cause ? cause : "missing");
+    at += length + (end ? 3 : 0);
+  }
+  if (json_length(causes) != i)
+    fail_msg("%s: %zu causes", name, json_length(causes));
+}
+
+static void check_number(const char *name, const struct json *report,
+                         const char *key, int64_t expected) {
+  int64_t value = json_get_integer(report, key, NONE);
+  if (value != expected)
+    fail_msg("%s: %s is %lld instead of %lld", name, key, (long long)value,
+             (long long)expected);
+}
+
+static void every_place_is_right(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(place_rows); i++) {
+    const struct place_row *row = &place_rows[i];
+    struct json *report = fixture_report(row->name, TRACEBACK_CONTEXT);
+    check_number(row->name, report, "line", row->line);
+    check_number(row->name, report, "column", row->column);
+    check_number(row->name, report, "called_line", row->called_line);
+    int64_t cell = !json_has(report, "cell")
+                       ? NO_CELL
+                       : json_get_integer(report, "cell", UNKNOWN_CELL);
+    if (cell != row->cell)
+      fail_msg("%s: cell is %lld", row->name, (long long)cell);
+    if (strncmp(marked_line(report), row->text, strlen(row->text)) != 0 ||
+        (row->text[0] == '\0') != (marked_line(report)[0] == '\0'))
+      fail_msg("%s: marked is %s", row->name, marked_line(report));
+    check_causes(row->name, report, row->causes);
+    json_free(report);
+  }
+}
+
+static size_t count_fixtures(const char *path) {
+  size_t count = 0;
+  DIR *directory = opendir(path);
+  assert_non_null(directory);
+  for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+    if (entry->d_name[0] == '.')
+      continue;
+    char *below = mem_format("%s/%s", path, entry->d_name);
+    count += strstr(entry->d_name, ".json") ? 1 : count_fixtures(below);
+    free(below);
+  }
+  closedir(directory);
+  return count;
+}
+
+static void every_fixture_has_a_row(void **state) {
+  (void)state;
+  assert_int_equal(count_fixtures(FIXTURES), COUNT_OF(place_rows));
+}
+
+static void check_bounds(const char *name, const struct json *report) {
+  const struct json *lines = json_get(report, "traceback");
+  const struct json *evalue = json_get(report, "evalue");
+  char *text = fixture_lines(report);
+  size_t length = strlen(text);
+  if (json_length(lines) == 0 || json_length(lines) > 200 ||
+      characters_count(text, length) > 16000)
+    fail_msg("%s: %zu lines, %zu bytes", name, json_length(lines), length);
+  if (characters_count(json_text(evalue), json_text_length(evalue)) > 2000)
+    fail_msg("%s: evalue is too long", name);
+  if (strpbrk(text, "\x1b\x07\r") || strpbrk(json_text(evalue), "\x1b\x07\r"))
+    fail_msg("%s: terminal control is left", name);
+  if (!json_utf8_valid(text, length))
+    fail_msg("%s: broken UTF-8", name);
+  free(text);
+}
+
+static void every_report_keeps_its_bounds(void **state) {
+  (void)state;
+  static const enum traceback_style styles[] = {
+      TRACEBACK_CONTEXT, TRACEBACK_PLAIN, TRACEBACK_MINIMAL};
+  for (size_t i = 0; i < COUNT_OF(place_rows); i++)
+    for (size_t k = 0; k < COUNT_OF(styles); k++) {
+      struct json *report = fixture_report(place_rows[i].name, styles[k]);
+      struct json *again = fixture_report(place_rows[i].name, styles[k]);
+      check_bounds(place_rows[i].name, report);
+      assert_true(json_equal(report, again));
+      json_free(report);
+      json_free(again);
+    }
+}
+
+struct text_row {
+  const char *name;
+  enum traceback_style style;
+  const char *text;
+};
+
+static const struct text_row text_rows[] = {
+    {"ipython-8.5/zero_division", TRACEBACK_CONTEXT,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 3\n"
+     "       1 a = 1\n"
+     "       2 b = 0\n"
+     "    -> 3 c = a / b\n"
+     "       4 print(c)\n"
+     "       5 print('end')\n"
+     "ZeroDivisionError: division by zero"},
+    {"ipython-8.5/zero_division", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 3: c = a / b\n"
+     "ZeroDivisionError: division by zero"},
+    {"ipython-8.5/zero_division", TRACEBACK_MINIMAL,
+     "ZeroDivisionError: division by zero"},
+    {"ipython-8.5/key_pandas", TRACEBACK_CONTEXT,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 4\n"
+     "       2     return frame['bb'].sum()\n"
+     "       3\n"
+     "    -> 4 total(df)\n"
+     "  Cell In[2], line 2, in total\n"
+     "       1 def total(frame):\n"
+     "    -> 2     return frame['bb'].sum()\n"
+     "       3\n"
+     "       4 total(df)\n"
+     "  … 1 frame in pandas …\n"
+     "  File pandas/core/indexes/base.py:3804, in Index.get_loc: raise "
+     "KeyError(key) from err\n"
+     "KeyError: 'bb'\n"
+     "The direct cause was KeyError: 'bb'"},
+    {"ipython-8.5/to_datetime", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 2: pd.to_datetime('xx')\n"
+     "  … 9 frames in pandas, dateutil …\n"
+     "  File dateutil/parser/_parser.py:643, in parser.parse: raise "
+     "ParserError(\"Unknown string format: %s\", timestr)\n"
+     "ParserError: Unknown string format: xx present at position 0\n"
+     "Raised while handling TypeError: invalid string coercion to datetime for "
+     "\"xx\" at position 0\n"
+     "Raised while handling ParserError: Unknown string format: xx"},
+    {"ipython-8.5/helper_module", TRACEBACK_CONTEXT,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 2\n"
+     "       1 import helper\n"
+     "    -> 2 helper.parse('{')\n"
+     "  File /var/lib/cellpost/tasks/demo/files/helper.py:4, in parse\n"
+     "       3 def parse(text):\n"
+     "    -> 4     return json.loads(text)\n"
+     "  … 2 frames in json …\n"
+     "  File json/decoder.py:353, in JSONDecoder.raw_decode: obj, end = "
+     "self.scan_once(s, idx)\n"
+     "JSONDecodeError: Expecting property name enclosed in double quotes: line "
+     "1 column 2 (char 1)"},
+    {"ipython-8.5/recursion", TRACEBACK_CONTEXT,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 1\n"
+     "    -> 1 f(0)\n"
+     "  Cell In[1], line 2, in f\n"
+     "       1 def f(n):\n"
+     "    -> 2     return f(n + 1)\n"
+     "  Cell In[1], line 2, in f\n"
+     "  … similar frames: f at line 2 (2970 times) …\n"
+     "  Cell In[1], line 2, in f\n"
+     "RecursionError: maximum recursion depth exceeded"},
+    {"ipython-9.18/recursion_low.plain", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[3], line 1: f(0)\n"
+     "  Cell In[2], line 4, in f: return f(n + 1)\n"
+     "  … the frame above 227 times more …\n"
+     "RecursionError: maximum recursion depth exceeded"},
+    {"ipython-8.5/syntax", TRACEBACK_CONTEXT,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 2\n"
+     "       1 x = 1\n"
+     "    -> 2 for i in range(3) print(i)\n"
+     "                           ^\n"
+     "       3 y = 2\n"
+     "SyntaxError: invalid syntax"},
+    {"ipython-8.5/bash", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 1: %%bash\n"
+     "  … 2 frames in IPython …\n"
+     "  File IPython/core/magics/script.py:305, in ScriptMagics.shebang: raise "
+     "CalledProcessError(rc, cell)\n"
+     "CalledProcessError: Command 'b'echo out\\necho err >&2\\nexit 3\\n'' "
+     "returned non-zero exit status 3."},
+    {"ipython-8.5/message_fake", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 2: raise ValueError('boom\\nCell In[1], line "
+     "99\\n----> 99 fake()\\n\\nKeyError: 1')\n"
+     "ValueError: boom\n"
+     "Cell In[1], line 99\n"
+     "----> 99 fake()\n"
+     "\n"
+     "KeyError: 1"},
+    {"ipython-8.5/bad_str", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 3, in Bad.__str__: raise RuntimeError('inner')\n"
+     "RuntimeError: inner\n"
+     "Raised while handling Bad (Cell In[1], line 5)"},
+    {"ipython-9.18/note", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 3: raise e\n"
+     "ValueError: plain\n"
+     "a note"},
+    {"ipython-7.34-ipykernel-6/earlier_cell", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 2: f(1)\n"
+     "  Cell (earlier), line 3, in f: return 1 / y\n"
+     "ZeroDivisionError: division by zero"},
+    {"ipython-8.5/sys_exit", TRACEBACK_CONTEXT, "SystemExit: 2"},
+    /* With the probe: a line that IPython 9 tells wrongly, and frames that it
+     * does not tell at all. */
+    {"ipython-9.18/finally", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 2: f()\n"
+     "  Cell In[1], line 6, in f: y = 2\n"
+     "ZeroDivisionError: division by zero"},
+    {"ipython-9.18/probe.finally", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 2: f()\n"
+     "  Cell In[1], line 3, in f: 1 / 0\n"
+     "ZeroDivisionError: division by zero"},
+    {"ipython-9.18/probe.raise_from", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[1], line 7: load({})\n"
+     "  Cell In[1], line 5, in load: raise ValueError('no k') from e\n"
+     "ValueError: no k\n"
+     "The direct cause was KeyError: 'k' (Cell In[1], line 3, in load)"},
+    {"ipython-9.18/probe.group_tasks", TRACEBACK_PLAIN,
+     "Traceback (most recent call last):\n"
+     "  Cell In[2], line 1: await main()\n"
+     "  Cell In[1], line 5, in main: async with asyncio.TaskGroup() as tg:\n"
+     "ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)"},
+    {"irkernel-1.3/r_stop", TRACEBACK_CONTEXT,
+     "Error in f(1): boom\n"
+     "Traceback:\n"
+     "1. f(1)\n"
+     "2. stop(\"boom\")   # at line 2 of file <text>"},
+};
+
+static void tracebacks_read_well(void **state) {
+  (void)state;
+  for (size_t i = 0; i < COUNT_OF(text_rows); i++) {
+    struct json *report = fixture_report(text_rows[i].name, text_rows[i].style);
+    char *text = fixture_lines(report);
+    if (strcmp(text, text_rows[i].text) != 0)
+      fail_msg("%s: got\n%s\ninstead of\n%s", text_rows[i].name, text,
+               text_rows[i].text);
+    free(text);
+    json_free(report);
+  }
+}
+
+static void sources_are_numbered_as_written(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *source;
+  } rows[] = {
+      {"ipython-8.5/leading_blank_syntax", "   2\n"
+                                           "   3 x = 1\n"
+                                           "-> 4 x = = 2\n"
+                                           "         ^"},
+      {"ipython-8.5/time_cell", "   2 x = 1\n"
+                                "   3 y = 2\n"
+                                "-> 4 x / 0\n"
+                                "   5 print(y)"},
+      {"ipython-8.5/shell_line", "   1 x = 1\n"
+                                 "   2 !false\n"
+                                 "-> 3 x / 0"},
+      {"ipython-8.5/decorator", "    8 @twice\n"
+                                "    9 def half(x):\n"
+                                "-> 10     return x / 0\n"
+                                "   11\n"
+                                "   12 half(2)"},
+      {"ipython-8.5/syntax_wide", "-> 1 é = 'ñandú'; x = = 2\n"
+                                  "                      ^"},
+      {"ipython-8.5/tab", "   1 if True:\n"
+                          "   2         x = 1\n"
+                          "-> 3 \ty = 2\n"
+                          "     \t^"},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct json *report = fixture_report(rows[i].name, TRACEBACK_CONTEXT);
+    assert_string_equal(json_get_text(report, "source"), rows[i].source);
+    json_free(report);
+  }
+}
+
+static void messages_lose_only_the_cell_s_file(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *evalue;
+  } rows[] = {
+      {"ipython-8.5/syntax", "invalid syntax"},
+      {"ipython-7.34-ipykernel-5/syntax", "invalid syntax"},
+      {"ipython-8.0/syntax", "invalid syntax"},
+      {"ipython-8.5/syntax_string",
+       "unterminated string literal (detected at line 2)"},
+      {"ipython-8.5/syntax_module", "'(' was never closed (bad.py, line 2)"},
+      {"ipython-8.5/syntax_eval", "invalid syntax (<string>, line 1)"},
+      {"ipython-9.18/tab",
+       "inconsistent use of tabs and spaces in indentation"},
+      {"ipython-8.5/message_ansi", "red and  nul"},
+      {"ipython-8.5/surrogate_tail", "\uFFFD tail"},
+      {"irkernel-1.3/r_stop", "Error in f(1): boom"},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct json *report = fixture_report(rows[i].name, TRACEBACK_CONTEXT);
+    assert_string_equal(json_get_text(report, "evalue"), rows[i].evalue);
+    json_free(report);
+  }
+}
+
+static void a_huge_message_keeps_both_ends(void **state) {
+  (void)state;
+  struct json *report =
+      fixture_report("ipython-8.5/big_message_lines", TRACEBACK_CONTEXT);
+  const char *evalue = json_get_text(report, "evalue");
+  assert_memory_equal(evalue, "line 0\nline 1\n", 14);
+  assert_string_equal(evalue + strlen(evalue) - 9, "line 2999");
+  assert_non_null(strstr(evalue, " characters left out …]"));
+  json_free(report);
+  report = fixture_report("ipython-8.5/big_message", TRACEBACK_CONTEXT);
+  evalue = json_get_text(report, "evalue");
+  assert_int_equal(characters_count(evalue, strlen(evalue)) / 10, 197);
+  assert_non_null(strstr(evalue, "x[… 298060 characters left out …]x"));
+  json_free(report);
+}
+
+static struct json *parse(const char *text) {
+  struct json *value = NULL;
+  struct err err = {0};
+  if (json_parse(text, strlen(text), &JSON_RULES_KERNEL, &value, &err) < 0)
+    fail_msg("%s", err.text);
+  return value;
+}
+
+/* A kernel may send anything; the report has all its members. */
+static void broken_errors_are_reported(void **state) {
+  (void)state;
+  static const char *const errors[] = {
+      "null",
+      "{}",
+      "[]",
+      "{\"ename\":null,\"evalue\":3,\"traceback\":\"x\"}",
+      "{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":[null,3,{},\"\"]}",
+      "{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":[\"Cell In[\",\"File "
+      ":\",\"File \\\"\",\"[... \",\" in \",\"----> \",\"---\"]}",
+      "{\"ename\":\"E\",\"traceback\":[\"E  Traceback (most recent call "
+      "last)\",\"Cell In[99999999999999999999], line 99999999999999999999, in "
+      "f\\n----> 99999999999 x\"]}",
+  };
+  for (size_t i = 0; i < COUNT_OF(errors); i++)
+    for (int python = 0; python < 2; python++) {
+      struct json *error = parse(errors[i]);
+      struct traceback_source source = {.error = error,
+                                        .language = python ? "python" : NULL,
+                                        .execution_count = -1,
+                                        .hint = "Try again."};
+      struct json *report = traceback_report(&source);
+      assert_non_null(json_get_text(report, "ename"));
+      assert_non_null(json_get_text(report, "evalue"));
+      assert_int_equal(json_kind(json_get(report, "traceback")), JSON_ARRAY);
+      assert_int_equal(json_kind(json_get(report, "causes")), JSON_ARRAY);
+      assert_true(json_has(report, "line") && json_has(report, "source"));
+      assert_string_equal(json_get_text(report, "hint"), "Try again.");
+      json_free(report);
+      json_free(error);
+    }
+}
+
+/* Wrappers put a whole traceback into their message. */
+static void a_traceback_in_a_message_is_no_traceback(void **state) {
+  (void)state;
+  struct json *error = parse(
+      "{\"ename\":\"RuntimeError\",\"evalue\":\"Traceback (most recent call "
+      "last)\",\"traceback\":[\"---\",\"RuntimeError    Traceback (most recent "
+      "call last)\",\"Cell In[3], line 1\\n----> 1 run()\\n\",\"RuntimeError: "
+      "Traceback (most recent call last):\\n  Cell In[3], line 7\",\"\\nDuring "
+      "handling of it all\",\"Cell In[3], line 9\"]}");
+  struct traceback_source source = {.error = error,
+                                    .code = "run()",
+                                    .code_length = 5,
+                                    .language = "python",
+                                    .execution_count = 3};
+  struct json *report = traceback_report(&source);
+  assert_int_equal(json_get_integer(report, "line", 0), 1);
+  assert_int_equal(json_length(json_get(report, "causes")), 0);
+  json_free(report);
+  json_free(error);
+}
+
+/* A probe of another exception is not believed. */
+static void a_stale_probe_changes_nothing(void **state) {
+  (void)state;
+  struct json *fixture = fixture_load("ipython-9.18/finally");
+  struct json *probe =
+      parse("{\"class\":\"KeyError\",\"chain\":[{\"class\":\"KeyError\","
+            "\"frames\":[{\"cell\":1,\"line\":1,\"function\":\"f\"}]}]}");
+  struct traceback_source source = fixture_source(fixture);
+  source.probe = probe;
+  struct json *report = traceback_report(&source);
+  assert_int_equal(json_get_integer(report, "line", 0), 6);
+  json_free(report);
+  json_free(probe);
+  json_free(fixture);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_place_is_right),
+      cmocka_unit_test(every_fixture_has_a_row),
+      cmocka_unit_test(every_report_keeps_its_bounds),
+      cmocka_unit_test(tracebacks_read_well),
+      cmocka_unit_test(sources_are_numbered_as_written),
+      cmocka_unit_test(messages_lose_only_the_cell_s_file),
+      cmocka_unit_test(a_huge_message_keeps_both_ends),
+      cmocka_unit_test(broken_errors_are_reported),
+      cmocka_unit_test(a_traceback_in_a_message_is_no_traceback),
+      cmocka_unit_test(a_stale_probe_changes_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
