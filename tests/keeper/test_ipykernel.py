@@ -16,7 +16,7 @@ class Kernel:
         self.told = told
         self.client = BlockingKernelClient(connection_file=f"{told['directory']}/connection.json")
         self.client.load_connection_file()
-        self.client.start_channels()
+        self.client.start_channels(hb=False)  # under load it would call a slow start a death
         self.client.wait_for_ready(timeout=LIMIT)
 
     def run(self, code):

@@ -577,7 +577,7 @@ def test_a_busy_kernel_is_not_culled(keeper):
     kernel = keeper.ask(verb="start", task="demo")
     wait_for_looks(keeper, "other", 3)
     assert keeper.row(kernel["id"])["ended_at"] is None
-    keeper.sql("UPDATE runs SET status = 'ok', ended_at = ?", int(time.time() * 1e6))
+    keeper.sql("UPDATE runs SET status = 'ok', end_number = 1, ended_at = ?", int(time.time() * 1e6))
     assert keeper.ended(kernel["id"])["ending"] == "culled"
 
 
