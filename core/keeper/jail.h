@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "core/base/conf.h"
 #include "core/base/err.h"
 
 /* Who kernels run as. `switch_user` is false when the keeper is not root: the
@@ -28,6 +29,10 @@ struct jail {
   gid_t gid;
   rlim_t open_files; /* soft RLIMIT_NOFILE of the kernel; 0: as it is */
 };
+
+/* What confines kernels here, as a sentence for the log; valid for ever.
+ * ERR_UNAVAILABLE when more is required. */
+int jail_survey(enum conf_jail wanted, const char **ret, struct err *err);
 
 /* On failure the kernel must not run: the text says which step failed. */
 int jail_enter(const struct jail *jail, struct err *err);

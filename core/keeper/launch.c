@@ -1,6 +1,7 @@
 #include "core/keeper/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,12 +85,13 @@ static int make_directories(const struct keeper *keeper, struct launch *launch,
   launch->connection_file =
       mem_format("%s/" CONNECTION_FILE, launch->directory);
   launch->directory_fd =
-      places_make_owned(places, places->kernels, launch->id, 0700, err);
+      fs_make_and_open(places->kernels, launch->id, 0700, err);
   launch->shim_fd = fs_make_and_open(places->shims, launch->id, 0700, err);
   return launch->directory_fd < 0 || launch->shim_fd < 0 ? -1 : 0;
 }
 
-/* The kernel does not run yet, so nobody can have put anything in the way. */
+/* The directory is given away last: until then nobody else can put anything in
+ * the way of what root does there. */
 static int write_connection(const struct keeper *keeper, const char *kernelspec,
                             const struct launch *launch, struct err *err) {
   const struct jail *jail = &keeper->places.jail;
@@ -100,11 +102,12 @@ static int write_connection(const struct keeper *keeper, const char *kernelspec,
   if (fs_write_atomic(launch->directory_fd, CONNECTION_FILE, 0600, &part, 1,
                       FS_SYNC_NONE, err) != 0)
     return -1;
-  if (jail->switch_user && fchownat(launch->directory_fd, CONNECTION_FILE,
-                                    jail->uid, jail->gid, 0) != 0)
+  if (jail->switch_user &&
+      fchownat(launch->directory_fd, CONNECTION_FILE, jail->uid, jail->gid,
+               AT_SYMLINK_NOFOLLOW) != 0)
     return err_errno(err, ERR_IO, errno,
                      "cannot give the connection file away");
-  return 0;
+  return places_give_away(&keeper->places, launch->directory_fd, err);
 }
 
 static int thread_count(void) {

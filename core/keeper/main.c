@@ -22,7 +22,7 @@
 #include "core/keeper/shim.h"
 #include "core/keeper/verbs.h"
 
-#define STOP_LIMIT_MS (10 * 60 * 1000)
+#define STOP_PATIENCE_S 60 /* for --stop-kernels, beyond the grace */
 
 struct options {
   const char *conf;
@@ -153,6 +153,15 @@ static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
   return 0;
 }
 
+static int survey(const struct conf *conf, struct err *err) {
+  const char *told;
+  if (jail_survey(conf->jail, &told, err) != 0)
+    return -1;
+  if (conf->jail == CONF_JAIL_AUTO)
+    log_warning("%s", told);
+  return 0;
+}
+
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   struct keeper keeper = {
       .conf = conf, .loop.epoll = -1, .listener.descriptor = -1, .spare = -1};
@@ -160,7 +169,8 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
   int result = -1;
-  if (store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
+  if (survey(conf, err) == 0 &&
+      store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
       loop_open(&keeper.loop, err) == 0)
     result = serve(&keeper, stop_kernels, err);
   server_close(&keeper);
@@ -175,7 +185,8 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
 static int stop_kernels(const struct conf *conf, struct err *err) {
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/keeper.sock", conf->run_directory);
-  if (control_shutdown(path, STOP_LIMIT_MS, err) == 0)
+  double limit = conf->terminate_grace + STOP_PATIENCE_S;
+  if (control_shutdown(path, (int)(limit * 1000.0), err) == 0)
     return 0;
   return err->kind == ERR_UNAVAILABLE ? keep(conf, true, err) : -1;
 }

@@ -13,6 +13,7 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 
+#define STATE_MODE 0750
 #define DATABASE_MODE 0640
 
 static int find_user(const char *configured, struct places *places,
@@ -32,7 +33,7 @@ static int find_user(const char *configured, struct places *places,
   return 0;
 }
 
-static int give_away(const struct places *places, int descriptor,
+int places_give_away(const struct places *places, int descriptor,
                      struct err *err) {
   if (places->jail.switch_user &&
       fchown(descriptor, places->jail.uid, places->jail.gid) != 0)
@@ -45,7 +46,7 @@ int places_make_owned(const struct places *places, int parent, const char *name,
                       mode_t mode, struct err *err) {
   CLEANUP(mem_close_descriptor)
   int directory = fs_make_and_open(parent, name, mode, err);
-  if (directory < 0 || give_away(places, directory, err) != 0)
+  if (directory < 0 || places_give_away(places, directory, err) != 0)
     return -1;
   return mem_steal_descriptor(&directory);
 }
@@ -81,17 +82,20 @@ static int make_database(const struct places *places, int state,
   CLEANUP(mem_close_descriptor)
   int file = fs_open_beneath(state, "cellpost.db", O_WRONLY | O_CREAT | O_EXCL,
                              DATABASE_MODE, NULL);
-  return file < 0 ? 0 : give_away(places, file, err);
+  return file < 0 ? 0 : places_give_away(places, file, err);
 }
 
 static int open_state(struct places *places, struct err *err) {
   bool existed = exists(places->state);
-  if (fs_make_directories(places->state, 0750, err) != 0)
+  if (fs_make_directories(places->state, 0755, err) != 0)
     return -1;
   CLEANUP(mem_close_descriptor)
   int state = fs_open_directory(places->state, err);
-  if (state < 0 || (!existed && give_away(places, state, err) != 0))
+  if (state < 0)
     return -1;
+  if (!existed && (fchmod(state, STATE_MODE) != 0 ||
+                   places_give_away(places, state, err) != 0))
+    return err_errno(err, ERR_IO, errno, "cannot set up %s", places->state);
   places->tasks = places_make_owned(places, state, "tasks", 0755, err);
   if (places->tasks < 0)
     return -1;
@@ -144,13 +148,23 @@ void places_close(struct places *places) {
   free(places->database);
 }
 
+/* The app removes the lock file of a task that is deleted. When that happens
+ * between our open and our lock, the lock is worth nothing. */
+static bool still_named(const struct places *places, const char *name,
+                        int file) {
+  struct stat named, held;
+  return fstatat(places->turns, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         fstat(file, &held) == 0 && named.st_ino == held.st_ino &&
+         named.st_dev == held.st_dev;
+}
+
 int places_try_turn(const struct places *places, const char *task) {
   CLEANUP(mem_free_pointer) char *name = mem_format("%s.lock", task);
   CLEANUP(mem_close_descriptor)
   int file = fs_open_beneath(places->turns, name, O_RDWR | O_CREAT | O_NONBLOCK,
-                             0600, NULL);
-  if (file < 0 || give_away(places, file, NULL) != 0 ||
-      flock(file, LOCK_EX | LOCK_NB) != 0)
+                             0660, NULL);
+  if (file < 0 || places_give_away(places, file, NULL) != 0 ||
+      flock(file, LOCK_EX | LOCK_NB) != 0 || !still_named(places, name, file))
     return -1;
   return mem_steal_descriptor(&file);
 }

@@ -38,6 +38,11 @@ void places_close(struct places *places);
 int places_make_owned(const struct places *places, int parent, const char *name,
                       mode_t mode, struct err *err);
 
+/* Gives an open file or directory to the configured user; nothing to do when
+ * the keeper is not root. */
+int places_give_away(const struct places *places, int descriptor,
+                     struct err *err);
+
 /* Opens (makes) the lock file of a task's turn and takes it, without waiting.
  * The descriptor, or -1 when somebody holds it. */
 int places_try_turn(const struct places *places, const char *task);

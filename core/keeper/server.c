@@ -147,14 +147,14 @@ static int listen_at(const struct places *places, int listener,
                    places->socket);
   memcpy(address.sun_path, places->socket, strlen(places->socket));
   unlink(places->socket);
-  mode_t mask = umask(0777);
+  mode_t mask = umask(0117); /* 0660 from the first moment on */
   int result =
       bind(listener, (const struct sockaddr *)&address, sizeof address);
   umask(mask);
   if (result != 0 ||
       (places->jail.switch_user &&
        lchown(places->socket, 0, places->jail.gid) != 0) ||
-      chmod(places->socket, 0660) != 0 || listen(listener, BACKLOG) != 0)
+      listen(listener, BACKLOG) != 0)
     return err_errno(err, ERR_IO, errno, "cannot listen on %s", places->socket);
   return 0;
 }

@@ -689,6 +689,14 @@ def test_help_and_wrong_options(keeper):
         assert done.returncode == 1 and "usage" in done.stderr and done.stdout == ""
 
 
+def test_a_required_jail_that_is_not_there_is_refused(keeper):
+    keeper.configure()
+    keeper.conf.write_text("[jail]\njail = required\n" + keeper.conf.read_text())
+    done = subprocess.run(keeper.command(), capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 1 and "jail = required" in done.stderr
+    keeper.configure()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="the key counts only for root")
 def test_an_unknown_user_is_refused(keeper):
     keeper.configure()
