@@ -100,6 +100,11 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
 run-fuzzers: $(FUZZERS)
 	$(Q)tools/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
 
+# One test: /usr/bin/python3 -m pytest tests/http -k word
+test: all unit ## everything: unit tests, then the whole against real nginx and kernels
+	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
+	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper)
+
 up: ## build, start an instance (PORT, STATE), run a first cell in it
 	$(Q)MODE=$(MODE) PORT=$(PORT) STATE='$(STATE)' tools/up
 
@@ -117,4 +122,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers up down install-packages clean help
+.PHONY: all unit fuzz run-fuzzers test up down install-packages clean help

@@ -162,8 +162,10 @@ static void count(struct metrics *metrics, int status) {
 /* A run whose client did not want to wait. Its record tells how it ended. */
 static void go_on(struct call *call) {
   struct err err;
+  struct json *answer CLEANUP(json_done) = NULL;
   log_set_run(run_ticket_id(call->unfinished));
-  if (run_perform(call->engine, call->unfinished, NULL, NULL, NULL, &err) != 0)
+  if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) !=
+      0)
     log_warning("the run was not carried out: %s", err.text);
   run_ticket_free(call->unfinished);
 }

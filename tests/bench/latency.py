@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import time
 
-from . import fastcgi
+from tests import fastcgi
 from .instance import percentile
 
 BODY = json.dumps({"code": "1+1"}).encode()

@@ -1,4 +1,4 @@
-"""A FastCGI client of one request, for measuring the app without nginx."""
+"""A FastCGI client of one request: speaks to the app without nginx."""
 
 import socket
 import struct
@@ -23,25 +23,30 @@ def parameters(pairs):
     return out
 
 
-def request(path, method, uri, body, content_type="application/json"):
-    """The response's bytes, headers and all."""
+def request(path, method, uri, body=b"", content_type="application/json", **more):
+    """The response's bytes, headers and all. `more`: parameters added, changed, or (None) left out."""
     pairs = {
         "REQUEST_METHOD": method,
         "REQUEST_URI": uri,
         "DOCUMENT_URI": uri,
-        "QUERY_STRING": "",
+        "QUERY_STRING": uri.partition("?")[2],
         "CONTENT_TYPE": content_type,
         "CONTENT_LENGTH": str(len(body)),
         "HTTP_HOST": "localhost",
         "SERVER_PROTOCOL": "HTTP/1.1",
         "REMOTE_ADDR": "127.0.0.1",
     }
+    pairs = {name: value for name, value in (pairs | more).items() if value is not None}
     message = record(BEGIN, struct.pack(">HB5x", 1, 0))
-    message += record(PARAMS, parameters(pairs)) + record(PARAMS, b"")
+    encoded = parameters(pairs)
+    for start in range(0, len(encoded), 32768):
+        message += record(PARAMS, encoded[start : start + 32768])
+    message += record(PARAMS, b"")
     for start in range(0, len(body), 32768):
         message += record(STDIN, body[start : start + 32768])
     message += record(STDIN, b"")
     with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(60)
         peer.connect(path)
         peer.sendall(message)
         return read_response(peer)
@@ -60,3 +65,13 @@ def read_response(peer):
                 response.append(content)
             if kind == END:
                 return b"".join(response)
+
+
+def parse(response):
+    """(status, headers in lower case, body) of a CGI response."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    headers = {}
+    for line in head.decode("latin-1").split("\r\n"):
+        name, _, value = line.partition(": ")
+        headers[name.lower()] = value
+    return int(headers.pop("status", "0").split(" ")[0]), headers, body

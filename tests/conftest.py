@@ -1,0 +1,65 @@
+"""What the tests of the whole share: an instance for the session, instances of
+one's own, and a check after each test that the service still stands."""
+
+import itertools
+
+import pytest
+
+from tests.instance import Instance
+
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def session_instance():
+    with Instance() as instance:
+        yield instance
+
+
+@pytest.fixture
+def service(session_instance, request):
+    """The session's instance. Nothing that a test sends may end its processes."""
+    before = {name: session_instance.pid(name) for name in ("app", "keeper", "nginx")}
+    yield session_instance
+    response = session_instance.get("/healthz")
+    assert response.status_code == 200, "the app does not answer any more"
+    after = {name: session_instance.pid(name) for name in before}
+    assert after == before
+    for name, pid in before.items():
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as stat:
+            assert stat.read().rpartition(")")[2].split()[0] != "Z", f"{name} ended"
+
+
+@pytest.fixture
+def task(request):
+    """A task id that no other test has."""
+    name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    return f"t{next(numbers)}-{name}"[:100].rstrip("-")
+
+
+@pytest.fixture
+def make_instance():
+    """Starts an instance of the test's own: make_instance({"limits.queue": 2})."""
+    made = []
+
+    def make(settings=None, start=True, **more):
+        instance = Instance(settings, **more)
+        made.append(instance)
+        if start:
+            instance.up()
+        return instance
+
+    yield make
+    for instance in made:
+        instance.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A failure shows what the processes said."""
+    outcome = yield
+    report = outcome.get_result()
+    if report.failed:
+        for value in getattr(item, "funcargs", {}).values():
+            if isinstance(value, Instance):
+                report.sections.append(("logs of the instance", value.logs()))
