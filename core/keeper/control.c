@@ -31,7 +31,7 @@ static int open_socket(const char *path, int timeout_ms, struct err *err) {
   CLEANUP(mem_close_descriptor)
   int peer = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   struct timeval limit = {.tv_sec = timeout_ms / 1000,
-                          .tv_usec = timeout_ms % 1000 * 1000};
+                          .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
   if (peer < 0 ||
       setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)
     return err_errno(err, ERR_IO, errno, "cannot make a socket");

@@ -201,7 +201,7 @@ static _Noreturn void give_up(int report, const struct err *err) {
 }
 
 static _Noreturn void run_shim(const struct shim_order *order, int report) {
-  struct shim shim;
+  struct shim shim = {0};
   int input = -1;
   struct err err = {0};
   if (settle(order, report, &shim, &input, &err) != 0)

@@ -117,12 +117,10 @@ static void interrupt(struct keeper *keeper, struct client *client,
 static void stack(struct keeper *keeper, struct client *client,
                   const struct control_request *request) {
   struct kernel *kernel = find_living(keeper, request);
-  if (kernel == NULL)
-    refuse(client, ERR_NOT_FOUND, "no such kernel runs");
-  else if (!process_catches(kernel->process.kernel_pid, SIGUSR2))
+  if (kernel != NULL && !process_catches(kernel->process.kernel_pid, SIGUSR2))
     refuse(client, ERR_UNAVAILABLE,
            "the kernel has no handler for SIGUSR2, which would end it");
-  else if (registry_signal(kernel, SIGUSR2, NULL) != 0)
+  else if (kernel == NULL || registry_signal(kernel, SIGUSR2, NULL) != 0)
     refuse(client, ERR_NOT_FOUND, "no such kernel runs");
   else
     answer_nothing(client);
@@ -186,11 +184,10 @@ static void status(struct keeper *keeper, struct client *client,
                    const struct control_request *request) {
   struct control_kernel told = {.pid = getpid()};
   struct err err = {0};
-  if (*request->kernel == '\0')
-    server_answer(client, &told);
-  else if (!is_told(keeper, request))
+  if (!is_told(keeper, request))
     wait_until(keeper, client, request, is_told, status);
-  else if (registry_tell_id(keeper, request->kernel, &told, &err) == 0)
+  else if (*request->kernel == '\0' ||
+           registry_tell_id(keeper, request->kernel, &told, &err) == 0)
     server_answer(client, &told);
   else
     server_refuse(client, &err);

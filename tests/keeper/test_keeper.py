@@ -305,7 +305,7 @@ def test_restart_gives_a_new_kernel(started):
 def test_interrupt_reaches_the_kernel_and_its_children(keeper):
     keeper.script(
         "trap 'echo INT >> caught' INT; "
-        "sh -c 'trap \"echo child >> caught; exit\" INT; echo > ready; sleep 600' ; "
+        "sh -c 'trap \"echo child >> caught; exit\" INT; echo > ready; while :; do sleep 0.05; done'; "
         "while :; do sleep 0.05; done"
     )
     keeper.start()
