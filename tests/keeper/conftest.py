@@ -172,10 +172,12 @@ def keeper():
     made = Keeper(directory)
     made.configure()
     yield made
-    made.clear()
-    leftover = made.leftovers() if made.run.exists() else []
-    strays = running(str(directory))
-    shutil.rmtree(directory)
+    try:
+        made.clear()
+        leftover = made.leftovers() if made.run.exists() else []
+        strays = running(str(directory))
+    finally:
+        shutil.rmtree(directory)
     assert leftover == [] and strays == []
 
 
