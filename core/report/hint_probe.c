@@ -13,9 +13,14 @@
 #define ANSWER_LIMIT ((size_t)64 << 10)
 
 /* A Python expression cannot hold statements, so it runs the file in a
- * namespace of its own and calls its answer(). */
-#define EXPRESSION_HEAD "(lambda probe: (exec('"
-#define EXPRESSION_TAIL "', probe), probe['answer']())[1])({})"
+ * namespace of its own and calls its answer(). exec comes from the builtins
+ * themselves (a module or a dictionary), as the user may have any name. */
+#define EXPRESSION_HEAD                                                        \
+  "(lambda built, probe: ((built if built.__class__ is {}.__class__ else "     \
+  "built.__dict__)['exec']('"
+#define EXPRESSION_TAIL                                                        \
+  "', probe), probe['answer']())[1])((lambda: 0).__globals__["                 \
+  "'__builtins__'], {})"
 
 static char *expression;
 static pthread_once_t expression_once = PTHREAD_ONCE_INIT;

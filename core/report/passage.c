@@ -7,8 +7,10 @@
 #include "core/report/traceback.h"
 
 #define CAUSE_LIMIT 300
-/* A run of identical lines is folded from this length on. */
-#define FOLD_FROM 4
+/* A run of identical lines is folded when so many repeats and so many bytes
+ * of them go: folding must not make the text longer. */
+#define FOLD_REPEATS 3
+#define FOLD_BYTES 64
 
 static int append_line_end(struct buf *out) {
   return out->length > 0 && out->data[out->length - 1] != '\n'
@@ -94,7 +96,7 @@ int passage_fold(const char *text, size_t length, struct buf *out) {
       next += line;
       same++;
     }
-    if (same < FOLD_FROM) {
+    if (same - 1 < FOLD_REPEATS || (same - 1) * line < FOLD_BYTES) {
       if (buf_append(out, text + i, next - i) < 0)
         return -1;
     } else if (buf_append(out, text + i, line) < 0 ||

@@ -234,10 +234,11 @@ static struct json *start_report(const struct traceback_source *source,
 
 struct json *traceback_report(const struct traceback_source *given) {
   struct traceback_source source = *given;
-  if (source.code == NULL) {
-    source.code = "";
-    source.code_length = 0;
-  }
+  struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (source.code != NULL)
+    traceback_strip_ansi(source.code, source.code_length, &code);
+  source.code = buf_string(&code);
+  source.code_length = code.length;
   struct exceptions CLEANUP(exceptions_free) exceptions = {0};
   struct buf CLEANUP(buf_free) heading = BUF_INIT(BUF_SMALL);
   struct json *report = start_report(&source, &exceptions, &heading);

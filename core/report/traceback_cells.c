@@ -186,6 +186,14 @@ static bool is_same_function(const struct frame *frame,
   return name != NULL && strcmp(last_part(frame->function), name) == 0;
 }
 
+/* A text of the probe without terminal control; NULL gives NULL. */
+static char *plain_copy(const char *text) {
+  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_SMALL);
+  if (text == NULL || traceback_strip_ansi(text, strlen(text), &plain) < 0)
+    return NULL;
+  return buf_take(&plain);
+}
+
 static void take_source(struct frame *frame, const struct json *seen) {
   const struct json *source = json_get(seen, "source");
   const struct json *lines = json_at(source, 1);
@@ -194,7 +202,8 @@ static void take_source(struct frame *frame, const struct json *seen) {
   free(frame->text);
   frame->text = NULL;
   for (size_t i = 0; i < json_length(lines); i++) {
-    const char *text = json_text(json_at(lines, i));
+    char *CLEANUP(mem_free_pointer) text =
+        plain_copy(json_text(json_at(lines, i)));
     if (text == NULL)
       continue;
     frame_add_line(frame, first + (int64_t)i, text, strlen(text));
@@ -245,7 +254,7 @@ static void add_seen_frames(struct link *link, const struct json *seen) {
     frame->cell = json_get_integer(other, "cell", 0);
     frame->line = json_get_integer(other, "line", 0);
     if (function != NULL && strcmp(function, "<module>") != 0)
-      frame->function = mem_copy_text(function);
+      frame->function = plain_copy(function);
     take_source(frame, other);
   }
 }
@@ -257,8 +266,7 @@ static void apply_probe(struct exceptions *exceptions,
   if (exceptions->count == 0) {
     for (size_t i = known; i-- > 0;) {
       struct link *link = exceptions_add(exceptions);
-      const char *text = json_get_text(json_at(chain, i), "text");
-      link->message = mem_copy_text(text);
+      link->message = plain_copy(json_get_text(json_at(chain, i), "text"));
       link->reason = i > 0 ? LINK_CONTEXT : LINK_LAST;
     }
   }

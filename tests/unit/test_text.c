@@ -82,8 +82,11 @@ static const struct row rows[] = {
      .text = "a\n[image 1: image/png 640x480, /tasks/demo/artifacts/ab.png]\n"
              "b\n"},
     {"identical lines are counted",
-     "[" STDOUT("x\\nx\\nx\\nx\\nx\\ny\\ny\\n") "]", .status = "ok",
-     .text = "x\n[… the line above 4 times more …]\ny\ny\n"},
+     "[" STDOUT("a line of output\\na line of output\\na line of output\\na "
+                "line of output\\na line of output\\nx\\nx\\nx\\nx\\nx\\n") "]",
+     .status = "ok",
+     .text = "a line of output\n[… the line above 4 times more …]\n"
+             "x\nx\nx\nx\nx\n"},
     {"files are told", "[]",
      .files = "[{\"path\":\"a.csv\",\"change\":\"created\",\"bytes\":12},"
               "{\"path\":\"b\",\"change\":\"deleted\"}]",
