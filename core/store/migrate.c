@@ -61,6 +61,8 @@ static int apply_migrations(struct db *db, struct err *err) {
   if (migrate_check(db, err) < 0 ||
       db_integer(db, "PRAGMA user_version", &version, err) < 0)
     return -1;
+  if (version == newest_version())
+    return 0;
   for (const struct embedded_file *file = embedded_files; file->path; file++) {
     int64_t number = migration_number(file);
     if (number <= version)
@@ -96,10 +98,15 @@ static int views_are(struct db *db, const char *digest, struct err *err) {
   return same;
 }
 
+static void digest_views(char digest[CRYPTO_SHA256_HEX]) {
+  const char *text = query_file("sql/views.sql");
+  crypto_sha256(text, strlen(text), digest);
+}
+
 static int apply_views(struct db *db, struct err *err) {
   const char *text = query_file("sql/views.sql");
   char digest[CRYPTO_SHA256_HEX];
-  crypto_sha256(text, strlen(text), digest);
+  digest_views(digest);
   int same = views_are(db, digest, err);
   if (same != 0)
     return same < 0 ? -1 : 0;
@@ -111,7 +118,23 @@ static int apply_views(struct db *db, struct err *err) {
   return statement_run(statement, err) < 0 ? -1 : 0;
 }
 
+/* 1: nothing is to be done, found out by reading alone, so that opening waits
+ * for no writer. */
+static int is_up_to_date(struct db *db, struct err *err) {
+  int64_t version;
+  if (db_integer(db, "PRAGMA user_version", &version, err) < 0)
+    return -1;
+  if (version != newest_version())
+    return 0;
+  char digest[CRYPTO_SHA256_HEX];
+  digest_views(digest);
+  return views_are(db, digest, err);
+}
+
 int migrate_run(struct db *db, struct err *err) {
+  int done = is_up_to_date(db, err);
+  if (done != 0)
+    return done < 0 ? -1 : 0;
   if (db_begin(db, err) < 0)
     return -1;
   if (apply_migrations(db, err) < 0 || apply_views(db, err) < 0) {
