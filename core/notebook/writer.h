@@ -5,7 +5,19 @@
  * the cost of a cell is kept independent of the size of the notebook: two
  * inodes, a write lease on the spare, append the tail, exchange.
  *
- * One process writes at a time: the caller holds the task's turn. */
+ * A version that somebody has open is never written to, nor one with a second
+ * hard link. Not seen are pages that sendfile(2) has handed to a socket before
+ * the file was closed: servers must read it (nginx: sendfile off).
+ *
+ * One process writes at a time: the caller holds the task's turn. Beside the
+ * notebook stand .notebook.spare and .notebook.index; both may be deleted at
+ * any time and are made anew.
+ *
+ * Every function that publishes gives ERR_CONFLICT when another process wrote
+ * since (close it and open it anew), ERR_NO_SPACE and ERR_IO; then the old file
+ * is intact and the notebook can be written to again. One exception: when after
+ * all else the sync of the directory fails (FS_SYNC_DATA, ERR_IO), the new
+ * version stands there but a loss of power may undo it. */
 #ifndef CELLPOST_NOTEBOOK_WRITER_H
 #define CELLPOST_NOTEBOOK_WRITER_H
 
@@ -19,11 +31,16 @@
 
 struct notebook;
 
-/* Opens (or makes) `notebook.ipynb` in the task's directory (a descriptor that
- * the notebook duplicates). An existing notebook of any 4.x minor version is
- * adopted: valid cells are kept, missing ids added. What is not a notebook is
- * set aside as notebook.ipynb.<time>.aside and told in *set_aside (malloc'ed
- * name, or NULL when nothing was; set_aside itself may be NULL). */
+/* Opens (or makes) `notebook.ipynb`, mode 0644, in the task's directory (a
+ * descriptor that the notebook duplicates). An existing notebook of any 4.x
+ * minor version is adopted: valid cells are kept, missing ids added. What is
+ * not a notebook, or one of which not everything can be kept, is set aside as
+ * notebook.ipynb.<time>.aside and told in *set_aside (malloc'ed name, or NULL
+ * when nothing was; set_aside itself may be NULL). Of a notebook of ours with a
+ * damaged end (a loss of power without FS_SYNC_DATA) all whole cells are kept.
+ *
+ * Cheap for a notebook that this machine wrote since it was started: a few
+ * system calls and 80 bytes a cell. Any other one is read and checked whole. */
 int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
                   char **set_aside, struct err *err);
 void notebook_close(struct notebook *notebook); /* NULL is fine */
@@ -38,7 +55,8 @@ int notebook_set_kernel(struct notebook *notebook, const char *name,
                         const char *display_name, const char *language,
                         const struct json *language_info, struct err *err);
 
-/* Appends a cell and publishes. ERR_NO_SPACE: the old file is intact. */
+/* Appends a cell and publishes. ERR_INVALID: not a cell id. ERR_CONFLICT: the
+ * id is there already. */
 int notebook_append_code(struct notebook *notebook,
                          const struct code_cell *cell, struct err *err);
 int notebook_append_markdown(struct notebook *notebook, const char *id,
@@ -57,7 +75,9 @@ int notebook_update_output(struct notebook *notebook, const char *id,
                            size_t position, const struct json *data,
                            const struct json *metadata, struct err *err);
 
-/* Appends outputs to an older cell and sets metadata.cellpost.late in it. */
+/* Appends outputs to an older cell and sets metadata.cellpost.late in it; text
+ * of the stream that stands last in the cell goes on there. ERR_NOT_FOUND: no
+ * such code cell. */
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err);
 

@@ -1,10 +1,11 @@
 /* .notebook.index: what the process knew that wrote last.
  *
- * A head of fixed size and then the cells. The head is written last, by one
- * write, and names the published file by its fingerprint; so an index that was
- * left behind half-way, or that belongs to a file which was changed since, is
- * not taken for true. Nor is one from before a restart of the machine: after a
- * loss of power the file's content is what has to be looked at. */
+ * A head of fixed size and then the cells, each with a check sum. The head is
+ * written last, by one write, and names the published file by its fingerprint;
+ * so an index that was left behind half-way, or that belongs to a file which
+ * was changed since, is not taken for true. Nor is one from before a restart of
+ * the machine: after a loss of power the file's content is what has to be
+ * looked at. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -25,7 +26,29 @@ struct index_head {
   uint64_t spare_common;
   uint64_t preamble;
   uint64_t count;
+  uint64_t check; /* over all that stands in front of it */
 };
+
+/* Finds damage, not malice: whoever can write here can write the notebook. */
+static uint64_t check_sum(const void *bytes, size_t length, uint64_t seed) {
+  uint64_t sum = seed ^ UINT64_C(0x9e3779b97f4a7c15);
+  for (size_t at = 0; at < length; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    size_t left = length - at;
+    memcpy(&word, (const char *)bytes + at, left < 8 ? left : 8);
+    sum = (sum ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    sum ^= sum >> 32;
+  }
+  return sum;
+}
+
+static uint32_t check_of_cell(const struct table_cell *cell, size_t number) {
+  return (uint32_t)check_sum(cell, offsetof(struct table_cell, check), number);
+}
+
+static uint64_t check_of_head(const struct index_head *head) {
+  return check_sum(head, offsetof(struct index_head, check), 0);
+}
 
 static pthread_once_t boot_once = PTHREAD_ONCE_INIT;
 static char boot_id[40]; /* empty when it cannot be known */
@@ -42,7 +65,12 @@ void index_open(struct notebook *notebook) {
   notebook->index =
       openat(notebook->directory, NOTEBOOK_INDEX,
              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  notebook->sequence = index_sequence(notebook);
+  ssize_t got =
+      pread(notebook->index, &notebook->sequence, sizeof notebook->sequence, 0);
+  if (got != sizeof notebook->sequence)
+    notebook->sequence = 0;
+  if (got < 0)
+    mem_close_descriptor(&notebook->index);
 }
 
 uint64_t index_sequence(const struct notebook *notebook) {
@@ -59,6 +87,9 @@ static bool read_cells(struct notebook *notebook, uint64_t count) {
   if (length > 0 && pread(notebook->index, cells, length,
                           sizeof(struct index_head)) != (ssize_t)length)
     return false;
+  for (size_t i = 0; i < count; i++)
+    if (cells[i].check != check_of_cell(&cells[i], i))
+      return false;
   notebook->table.count = (size_t)count;
   return true;
 }
@@ -68,7 +99,7 @@ bool index_load(struct notebook *notebook) {
   if (pread(notebook->index, &head, sizeof head, 0) != sizeof head)
     return false;
   bool ours = memcmp(head.magic, MAGIC, sizeof MAGIC) == 0 &&
-              boot_id[0] != '\0' &&
+              head.check == check_of_head(&head) && boot_id[0] != '\0' &&
               memcmp(head.boot, boot_id, sizeof boot_id) == 0 &&
               fingerprint_equal(&head.published, &notebook->published);
   if (!ours || head.preamble > head.published.size ||
@@ -94,6 +125,7 @@ static bool write_head(struct notebook *notebook) {
   head.spare_common = notebook->spare_common;
   head.preamble = notebook->preamble;
   head.count = notebook->table.count;
+  head.check = check_of_head(&head);
   if (pwrite(notebook->index, &head, sizeof head, 0) != sizeof head)
     return false;
   notebook->sequence = head.sequence;
@@ -110,6 +142,8 @@ void index_save(struct notebook *notebook, size_t first) {
   if (notebook->index < 0)
     return;
   const struct table *table = &notebook->table;
+  for (size_t i = first; i < table->count; i++)
+    table->cells[i].check = check_of_cell(&table->cells[i], i);
   size_t length = (table->count - first) * sizeof(struct table_cell);
   off_t at =
       (off_t)(sizeof(struct index_head) + first * sizeof(struct table_cell));

@@ -235,7 +235,7 @@ static void give_up_spare(struct notebook *notebook, int file, size_t start,
     return;
   }
   notebook->spare = fingerprint_of(&status);
-  notebook->spare_common = start;
+  index_distrust_spare(notebook, start);
 }
 
 static int check_change(const struct notebook *notebook,

@@ -9,13 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_ID_SIZE 72 /* 64 characters, a NUL, and a round size */
+#define TABLE_ID_SIZE 68 /* 64 characters, a NUL, and a round size */
 #define TABLE_NONE SIZE_MAX
 
 /* As it stands in the index file, too. */
 struct table_cell {
   uint64_t offset;
   char id[TABLE_ID_SIZE];
+  uint32_t check; /* the index file's: over the rest and the cell's number */
 };
 
 struct table {
