@@ -114,6 +114,14 @@ down: ## end the instance in STATE with all its kernels
 install-packages: ## install the Debian packages that building and running need
 	$(Q)tools/install-packages build runtime
 
+# What the bench compares with: no Cellpost code, and core/jupyter alone.
+$(BUILD)/raw_client: tests/bench/raw_client.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $< $(LDLIBS) -o $@
+
+$(BUILD)/channel_client: $(BUILD)/tests/bench/channel_client.o $(LIBRARY)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 clean: ## remove everything that was built
 	rm -rf build
 

@@ -1,6 +1,7 @@
 #include "core/jupyter/channel.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@ enum {
   RECONNECT_MS = 5,
   RECONNECT_MAX_MS = 100,
   DROPPED_IN_A_ROW = 64,
+  MAPPED_FROM = 1 << 20,
+  TRIMMED_FROM = 8 << 20,
 };
 
 /* A send buffer beyond this is not kept for the next message. */
@@ -45,7 +48,17 @@ static const int socket_types[SOCKETS] = {
 
 static int fail(struct err *err, const char *what) {
   int number = zmq_errno();
-  return err_set(err, ERR_IO, "%s: %s", what, zmq_strerror(number));
+  return err_set(err, number == EMFILE ? ERR_UNAVAILABLE : ERR_IO, "%s: %s",
+                 what, zmq_strerror(number));
+}
+
+/* libzmq's thread allocates what arrives, from an arena of its own whose free
+ * end malloc_trim() does not give back, and a limit that malloc adapts by
+ * itself (up to 32 MB) puts ever larger messages there. With a fixed limit they
+ * are mapped, and freeing them returns the memory at once (mallopt(3)). */
+static void keep_memory_flat(void) {
+  mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+  mallopt(M_TRIM_THRESHOLD, TRIMMED_FROM);
 }
 
 int channel_context_new(struct channel_context **ret, struct err *err) {
@@ -54,6 +67,7 @@ int channel_context_new(struct channel_context **ret, struct err *err) {
     return fail(err, "cannot make a ZeroMQ context");
   /* The default of 1023 sockets is 255 kernels. */
   zmq_ctx_set(zmq, ZMQ_MAX_SOCKETS, zmq_ctx_get(zmq, ZMQ_SOCKET_LIMIT));
+  keep_memory_flat();
   struct channel_context *context = mem_new(sizeof *context);
   context->zmq = zmq;
   *ret = context;

@@ -22,6 +22,8 @@
 struct channel_context; /* one per process, made before threads */
 struct channel;
 
+/* Also tells malloc to map what is over 1 MiB, for the whole process, so that
+ * the memory of a big message is given back with it. */
 int channel_context_new(struct channel_context **ret, struct err *err);
 void channel_context_free(struct channel_context *context);
 

@@ -102,6 +102,7 @@ static inline void fixture_start(struct fixture *fixture,
 static inline void fixture_prove(struct fixture *fixture) {
   struct err err = {0};
   int64_t deadline = clock_monotonic_ns() + 60 * CLOCK_S;
+  kernel_info_free(&fixture->info);
   if (client_prove(fixture->channel, fixture->pidfd, deadline, 0,
                    &fixture->info, &err) < 0)
     fail_msg("%s", err.text);

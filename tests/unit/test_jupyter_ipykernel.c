@@ -131,8 +131,10 @@ static void bytes_that_are_no_text_pass(void **state) {
                               "b\n");
 }
 
-/* With ZeroMQ's default high-water mark a reader that pauses loses output and
- * even idle. The kernel says through a FIFO that it has written everything. */
+/* Both ends have a high-water mark, by default 1000 messages: beyond it output
+ * and even idle are lost. The kernel's is its own affair, and lifted here in
+ * its own words; this is about ours. The kernel says through a FIFO that it has
+ * written everything. */
 static void a_slow_reader_loses_nothing(void **state) {
   (void)state;
   CLEANUP(mem_free_pointer)

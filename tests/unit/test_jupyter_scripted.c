@@ -1,5 +1,15 @@
 /* The client against the scripted kernel: what real kernels do rarely. */
+#include <fcntl.h>
+
 #include "tests/unit/kernel_fixture.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
+#elif defined(__has_feature)
+#define SANITIZED __has_feature(address_sanitizer)
+#else
+#define SANITIZED false
+#endif
 
 static struct fixture kernel;
 
@@ -137,6 +147,85 @@ static void eighty_megabytes_arrive_whole(void **state) {
   assert_true(client_finished(&outcome.execution));
   assert_int_equal(outcome.transcript.length,
                    ((size_t)80 << 20) + strlen("[stream]\n"));
+}
+
+static size_t resident_bytes(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  assert_non_null(file);
+  assert_int_equal(fscanf(file, "%*u %lu", &pages), 1);
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Runs a cell and lets go of each message at once. */
+static void run_and_forget(const char *code) {
+  struct execute_options options = {.store_history = true};
+  struct execution CLEANUP(execution_free) execution;
+  assert_int_equal(client_execute(kernel.channel, code, strlen(code), &options,
+                                  &execution, NULL),
+                   0);
+  while (!client_finished(&execution)) {
+    assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
+    for (enum channel_name name = 0; name < CHANNEL_HEARTBEAT; name++) {
+      struct message CLEANUP(message_free) message = {0};
+      if (channel_receive(kernel.channel, name, &message, NULL) == 1)
+        client_observe(&execution, name, &message);
+    }
+  }
+}
+
+/* 20 MB lies where malloc keeps what is freed, unless it is told to trim. */
+static void memory_of_big_messages_is_given_back(void **state) {
+  (void)state;
+  if (SANITIZED)
+    skip(); /* its allocator has a quarantine of its own */
+  size_t before = resident_bytes();
+  for (int i = 0; i < 3; i++) {
+    run_and_forget("scenario: huge 40");
+    run_and_forget("scenario: huge 20");
+  }
+  size_t after = resident_bytes();
+  if (after > before + ((size_t)8 << 20))
+    fail_msg("from %zu to %zu bytes", before, after);
+}
+
+static unsigned open_descriptors(void) {
+  unsigned count = 0;
+  for (int descriptor = 0; descriptor < 1024; descriptor++)
+    count += fcntl(descriptor, F_GETFD) >= 0;
+  return count;
+}
+
+static void closed_channels_leave_nothing_open(void **state) {
+  (void)state;
+  unsigned before = open_descriptors();
+  struct channel_context *context = NULL;
+  assert_int_equal(channel_context_new(&context, NULL), 0);
+  for (int i = 0; i < 50; i++) {
+    struct channel CLEANUP(channel_done) *channel = NULL;
+    struct kernel_info CLEANUP(kernel_info_free) info = {0};
+    assert_int_equal(channel_open(context, &kernel.connection, &channel, NULL),
+                     0);
+    assert_int_equal(client_prove(channel, kernel.pidfd,
+                                  clock_monotonic_ns() + 20 * CLOCK_S, 0, &info,
+                                  NULL),
+                     0);
+  }
+  channel_context_free(context);
+  assert_int_equal(open_descriptors(), before);
+}
+
+static void an_endpoint_that_cannot_be_is_told(void **state) {
+  (void)state;
+  struct connection connection = kernel.connection;
+  strcpy(connection.endpoints[CHANNEL_CONTROL], "tcp://not an address:1");
+  struct channel *channel = NULL;
+  struct err err = {0};
+  assert_int_equal(channel_open(kernel.context, &connection, &channel, &err),
+                   -1);
+  assert_non_null(strstr(err.text, "not an address"));
+  assert_null(channel);
 }
 
 static void a_flood_arrives_whole_and_in_order(void **state) {
@@ -344,6 +433,9 @@ int main(void) {
       cmocka_unit_test(aborted_is_told),
       cmocka_unit_test(forged_and_broken_messages_are_dropped),
       cmocka_unit_test(eighty_megabytes_arrive_whole),
+      cmocka_unit_test(memory_of_big_messages_is_given_back),
+      cmocka_unit_test(closed_channels_leave_nothing_open),
+      cmocka_unit_test(an_endpoint_that_cannot_be_is_told),
       cmocka_unit_test(a_flood_arrives_whole_and_in_order),
       cmocka_unit_test(an_unknown_comm_can_be_closed),
       cmocka_unit_test(input_without_a_parent_is_answered),
