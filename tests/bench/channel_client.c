@@ -58,11 +58,13 @@ static int compare(const void *a, const void *b) {
 }
 
 static void print_figures(int64_t *times, int runs) {
+  printf("{\"client\":\"channel\",\"runs\":%d,\"samples_us\":[", runs);
+  for (int i = 0; i < runs; i++)
+    printf("%s%.1f", i == 0 ? "" : ",", (double)times[i] / 1e3);
   qsort(times, (size_t)runs, sizeof *times, compare);
   int p99 = (runs * 99 + 99) / 100 - 1;
-  printf("{\"client\":\"channel\",\"runs\":%d,\"median_us\":%.1f,"
-         "\"p99_us\":%.1f,\"min_us\":%.1f}\n",
-         runs, (double)times[runs / 2] / 1e3, (double)times[p99] / 1e3,
+  printf("],\"median_us\":%.1f,\"p99_us\":%.1f,\"min_us\":%.1f}\n",
+         (double)times[runs / 2] / 1e3, (double)times[p99] / 1e3,
          (double)times[0] / 1e3);
 }
 

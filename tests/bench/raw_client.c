@@ -3,9 +3,10 @@
  *
  *   raw_client CONNECTION_FILE N
  *
- * prints {"client":"raw","runs":N,"median_us":…,"p99_us":…,"min_us":…} for N
- * execute_requests, each from sending until both execute_reply and idle have
- * come. The signatures of all messages are checked. */
+ * prints {"client":"raw","runs":N,"samples_us":[…],"median_us":…,"p99_us":…,
+ * "min_us":…} for N execute_requests, each from sending until both
+ * execute_reply and idle have come; samples in the order in which they were
+ * taken. The signatures of all messages are checked. */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdarg.h>
@@ -220,11 +221,13 @@ static int compare(const void *a, const void *b) {
 }
 
 static void print_figures(double *times, int runs) {
+  printf("{\"client\":\"raw\",\"runs\":%d,\"samples_us\":[", runs);
+  for (int i = 0; i < runs; i++)
+    printf("%s%.1f", i == 0 ? "" : ",", times[i]);
   qsort(times, (size_t)runs, sizeof *times, compare);
   int p99 = (runs * 99 + 99) / 100 - 1;
-  printf("{\"client\":\"raw\",\"runs\":%d,\"median_us\":%.1f,\"p99_us\":%.1f,"
-         "\"min_us\":%.1f}\n",
-         runs, times[runs / 2], times[p99], times[0]);
+  printf("],\"median_us\":%.1f,\"p99_us\":%.1f,\"min_us\":%.1f}\n",
+         times[runs / 2], times[p99], times[0]);
 }
 
 /* Until the subscription works: a kernel_info_request's own idle arrives. */
