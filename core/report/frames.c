@@ -35,15 +35,15 @@ static void link_clear(struct link *link) {
   *link = (struct link){0};
 }
 
-void exceptions_free(struct exceptions *exceptions) {
-  for (size_t i = 0; i < exceptions->count; i++)
-    link_clear(&exceptions->links[i]);
-  free(exceptions->links);
-  *exceptions = (struct exceptions){0};
+void chain_free(struct chain *chain) {
+  for (size_t i = 0; i < chain->count; i++)
+    link_clear(&chain->links[i]);
+  free(chain->links);
+  *chain = (struct chain){0};
 }
 
-struct link *exceptions_last(struct exceptions *exceptions) {
-  return exceptions->count ? &exceptions->links[exceptions->count - 1] : NULL;
+struct link *chain_last(struct chain *chain) {
+  return chain->count ? &chain->links[chain->count - 1] : NULL;
 }
 
 /* A place for one more in an array that grows by doubling; at the cap the last
@@ -60,9 +60,9 @@ struct link *exceptions_last(struct exceptions *exceptions) {
     &(array)[(count)-1];                                                       \
   })
 
-struct link *exceptions_add(struct exceptions *exceptions) {
+struct link *chain_add(struct chain *chain) {
   struct link *link =
-      ADD_ELEMENT(exceptions->links, exceptions->count, MOST_LINKS, link_clear);
+      ADD_ELEMENT(chain->links, chain->count, MOST_LINKS, link_clear);
   *link = (struct link){.reason = LINK_LAST};
   return link;
 }
@@ -83,10 +83,10 @@ void frame_add_line(struct frame *frame, int64_t number, const char *text,
   *line = (struct frame_line){number, mem_copy_bytes(text, length)};
 }
 
-const struct frame *exceptions_deepest(const struct exceptions *exceptions,
-                                       const struct link **ret) {
-  for (size_t i = exceptions->count; i-- > 0;) {
-    const struct link *link = &exceptions->links[i];
+const struct frame *chain_deepest(const struct chain *chain,
+                                  const struct link **ret) {
+  for (size_t i = chain->count; i-- > 0;) {
+    const struct link *link = &chain->links[i];
     for (size_t k = link->count; k-- > 0;)
       if (frame_in_cell(&link->frames[k]) && link->frames[k].line > 0) {
         *ret = link;

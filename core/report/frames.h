@@ -1,11 +1,11 @@
 /* A traceback taken apart. Pure. Internal to core/report.
  *
- *   traceback_python.c  reads IPython's text into a struct exceptions
+ *   traceback_heading.c reads the place of one frame
+ *   traceback_python.c  reads IPython's text into a struct chain
  *   traceback_cells.c   tells which frames are in the user's cells, and where
  *   traceback_render.c  writes it for a model
  *
- * All strings are valid UTF-8 without terminal control, owned by the
- * exceptions. */
+ * All strings are valid UTF-8 without terminal control, owned by the chain. */
 #ifndef CELLPOST_REPORT_FRAMES_H
 #define CELLPOST_REPORT_FRAMES_H
 
@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "core/base/json.h"
+#include "core/report/cursor.h"
 #include "core/report/traceback.h"
 
 enum frame_kind {
@@ -55,16 +56,14 @@ struct link {
 };
 
 /* The chain, first cause first; the exception itself last. */
-struct exceptions {
+struct chain {
   struct link *links;
   size_t count;
 };
-void exceptions_free(
-    struct exceptions *exceptions); /* also the cleanup function */
+void chain_free(struct chain *chain); /* also the cleanup function */
 
-struct link *
-exceptions_last(struct exceptions *exceptions); /* NULL when empty */
-struct link *exceptions_add(struct exceptions *exceptions);
+struct link *chain_last(struct chain *chain); /* NULL when empty */
+struct link *chain_add(struct chain *chain);
 /* The newest frame takes the place of the last one beyond the cap. */
 struct frame *link_add_frame(struct link *link);
 void frame_add_line(struct frame *frame, int64_t number, const char *text,
@@ -76,20 +75,22 @@ static inline bool frame_in_cell(const struct frame *frame) {
   return frame->kind == FRAME_CELL || frame->kind == FRAME_MAGIC;
 }
 
+/* Reads the first line of a frame: kind, cell, line, file and function. False
+ * (and an empty frame) when it is something else. */
+bool frame_read_heading(struct cursor line, struct frame *frame);
+
 /* Reads the elements of an IPython traceback. */
-void exceptions_read_python(const struct json *traceback,
-                            struct exceptions *exceptions);
+void chain_read_python(const struct json *traceback, struct chain *chain);
 
 /* Decides `mine`, turns the lines of those frames into the user's, corrects
  * lines by the probe (hint.h; may be NULL) and adds the frames that only the
  * probe saw. */
-void exceptions_settle(struct exceptions *exceptions,
-                       const struct traceback_source *source);
+void chain_settle(struct chain *chain, const struct traceback_source *source);
 
 /* The deepest frame in a cell that has a line, NULL when there is none, and the
  * link that holds it. */
-const struct frame *exceptions_deepest(const struct exceptions *exceptions,
-                                       const struct link **ret);
+const struct frame *chain_deepest(const struct chain *chain,
+                                  const struct link **ret);
 
 /* The source around a frame: from the user's code when it is `mine` and says
  * the same, else what the traceback showed. */
@@ -107,9 +108,9 @@ const char *code_line(const char *code, size_t code_length, int64_t number,
 
 /* The whole traceback in one of the two long styles. `heading` is the line of
  * the exception itself (ename and evalue). */
-int exceptions_write(const struct exceptions *exceptions,
-                     const struct traceback_source *source, const char *heading,
-                     struct buf *out);
+int chain_write(const struct chain *chain,
+                const struct traceback_source *source, const char *heading,
+                struct buf *out);
 
 /* "KeyError: 'b'" of one link, one line. */
 int link_write_name(const struct link *link, struct buf *out);

@@ -26,7 +26,8 @@ static int append_plain(const char *text, size_t length, size_t limit,
   return characters_append(buf_string(&plain), plain.length, limit, out);
 }
 
-int passage_place(const struct json *error, struct buf *out) {
+int passage_place(const struct json *error, const char *status,
+                  struct buf *out) {
   int64_t line = json_get_integer(error, "line", -1);
   int64_t column = json_get_integer(error, "column", -1);
   int64_t called_line = json_get_integer(error, "called_line", -1);
@@ -34,7 +35,10 @@ int passage_place(const struct json *error, struct buf *out) {
   const char *source = json_get_text(error, "source");
   if (line < 0)
     return 0;
-  int failed = buf_format(out, "Error in line %lld", (long long)line);
+  bool is_error = status == NULL || strcmp(status, "error") == 0 ||
+                  strcmp(status, "ok") == 0;
+  int failed = buf_format(out, "%s in line %lld",
+                          is_error ? "Error" : "Stopped", (long long)line);
   if (column >= 0)
     failed |= buf_format(out, ", column %lld", (long long)column);
   if (cell != NULL)

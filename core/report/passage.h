@@ -13,8 +13,10 @@
 
 /* Where the error lies and the source lines there:
  *   Error in line 3 of cell In[1] (called from line 2 of this cell):
- *   -> 3     return 1 / y */
-int passage_place(const struct json *error, struct buf *out);
+ *   -> 3     return 1 / y
+ * "Stopped in line …" when the status says that the code was ended. */
+int passage_place(const struct json *error, const char *status,
+                  struct buf *out);
 
 /* "ZeroDivisionError: division by zero", the message cut to `limit`
  * characters. Works for the answer's error and for an error output alike. */

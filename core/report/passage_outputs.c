@@ -31,12 +31,12 @@ static void add_plain(struct walk *walk, const struct json *text) {
 
 /* Only a change of channel is marked, so that ordinary output reads as it was
  * printed. */
-static void switch_channel(struct walk *walk, enum channel channel) {
+static void switch_channel(struct walk *walk, enum channel channel,
+                           const char *mark) {
   if (walk->channel == channel)
     return;
   start_line(walk);
-  walk->failed |=
-      buf_text(walk->out, channel == CHANNEL_ERR ? "[stderr]\n" : "[stdout]\n");
+  walk->failed |= buf_text(walk->out, mark);
   walk->channel = channel;
 }
 
@@ -47,7 +47,8 @@ static void add_stream(struct walk *walk, const struct json *output) {
     return;
   enum channel channel =
       name && strcmp(name, "stderr") == 0 ? CHANNEL_ERR : CHANNEL_OUT;
-  switch_channel(walk, channel);
+  switch_channel(walk, channel,
+                 channel == CHANNEL_ERR ? "[stderr]\n" : "[stdout]\n");
   add_plain(walk, text);
 }
 
@@ -111,7 +112,7 @@ static void add_data(struct walk *walk, const struct json *output,
   const struct json *data = json_get(output, "data");
   if (json_length(data) == 0)
     return;
-  switch_channel(walk, CHANNEL_OUT);
+  switch_channel(walk, CHANNEL_OUT, "[result]\n");
   start_line(walk);
   if (add_images_of(walk, index))
     return;
@@ -135,10 +136,10 @@ static void add_data(struct walk *walk, const struct json *output,
 static void add_error(struct walk *walk, const struct json *output, bool last) {
   const struct json *error = walk->source->error;
   bool told = last && json_kind(error) == JSON_OBJECT;
-  switch_channel(walk, CHANNEL_OUT);
+  switch_channel(walk, CHANNEL_OUT, "");
   start_line(walk);
   if (told)
-    walk->failed |= passage_place(error, walk->out);
+    walk->failed |= passage_place(error, walk->source->status, walk->out);
   walk->failed |=
       passage_exception(told ? error : output, MESSAGE_LIMIT, walk->out);
   if (told)

@@ -29,13 +29,14 @@ static int append_status(const struct text_source *source, struct buf *out) {
   return failed | buf_text(out, "\n");
 }
 
-static int append_error(const struct json *error, struct buf *out) {
+static int append_error(const struct text_source *source, struct buf *out) {
+  const struct json *error = source->error;
   struct buf CLEANUP(buf_free) place = BUF_INIT(BUF_ANSWER);
   if (json_kind(error) != JSON_OBJECT)
     return 0;
   int failed = passage_exception(error, MESSAGE_LIMIT, out);
   failed |= passage_causes(error, 2, out);
-  failed |= passage_place(error, &place);
+  failed |= passage_place(error, source->status, &place);
   return failed |
          characters_append(buf_string(&place), place.length, SOURCE_LIMIT, out);
 }
@@ -93,8 +94,7 @@ int text_prompt(const struct text_source *source, struct buf *out) {
   struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_ANSWER);
   if (passage_of_status(source->status) == NULL)
     return 0;
-  if (append_status(source, &front) < 0 ||
-      append_error(source->error, &front) < 0 ||
+  if (append_status(source, &front) < 0 || append_error(source, &front) < 0 ||
       append_survived(source, &front) < 0 ||
       append_hint(source->error, &hint) < 0)
     return -1;

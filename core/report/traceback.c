@@ -68,9 +68,8 @@ static bool is_syntax_error(const char *ename) {
 /* Mends the place of a SyntaxError where IPython tells it in part: 8.0 leaves
  * the line number to the message, 9 calls the cell "<string>" for a TabError.
  * True when the fault is in the cell itself. */
-static bool mend_syntax_frame(struct exceptions *exceptions,
-                              const struct json *error) {
-  struct link *last = exceptions_last(exceptions);
+static bool mend_syntax_frame(struct chain *chain, const struct json *error) {
+  struct link *last = chain_last(chain);
   struct frame *frame =
       last && last->count ? &last->frames[last->count - 1] : NULL;
   if (frame == NULL)
@@ -92,10 +91,10 @@ static int64_t called_line(const struct link *link, const struct frame *frame) {
   return 0;
 }
 
-static void set_place(struct json *report, const struct exceptions *exceptions,
+static void set_place(struct json *report, const struct chain *chain,
                       const struct traceback_source *source) {
   const struct link *link;
-  const struct frame *frame = exceptions_deepest(exceptions, &link);
+  const struct frame *frame = chain_deepest(chain, &link);
   if (frame == NULL)
     return;
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
@@ -131,12 +130,12 @@ static void set_place_of_r(struct json *report,
     json_set_integer(report, "column", column);
 }
 
-static struct json *list_causes(const struct exceptions *exceptions) {
+static struct json *list_causes(const struct chain *chain) {
   struct json *causes = json_array();
-  for (size_t i = exceptions->count;
+  for (size_t i = chain->count;
        i-- > 1 && json_length(causes) < CAUSES_LIMIT;) {
     struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
-    link_write_name(&exceptions->links[i - 1], &name);
+    link_write_name(&chain->links[i - 1], &name);
     json_push(causes, json_string_n(buf_string(&name), name.length));
   }
   return causes;
@@ -194,36 +193,35 @@ static void write_as_sent(const struct json *error, const char *heading,
   }
 }
 
-static struct json *write_traceback(const struct exceptions *exceptions,
+static struct json *write_traceback(const struct chain *chain,
                                     const struct traceback_source *source,
                                     const char *heading) {
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (source->style == TRACEBACK_MINIMAL)
     buf_text(&text, heading);
   else if (is_python(source))
-    exceptions_write(exceptions, source, heading, &text);
+    chain_write(chain, source, heading, &text);
   else
     write_as_sent(source->error, heading, &text);
   trim_end(&text);
   return lines_of(&text);
 }
 
-/* ename, evalue and the heading made of both; the exceptions of a Python error.
+/* ename, evalue and the heading made of both; the chain of a Python error.
  */
 static struct json *start_report(const struct traceback_source *source,
-                                 struct exceptions *exceptions,
-                                 struct buf *heading) {
+                                 struct chain *chain, struct buf *heading) {
   struct buf CLEANUP(buf_free) ename = BUF_INIT(BUF_SMALL);
   struct buf CLEANUP(buf_free) evalue = BUF_INIT(BUF_SMALL);
   struct json *report = json_object();
   take_plain(source->error, "ename", NAME_LIMIT, &ename);
   take_plain(source->error, "evalue", MESSAGE_LIMIT, &evalue);
   if (is_python(source)) {
-    exceptions_read_python(json_get(source->error, "traceback"), exceptions);
+    chain_read_python(json_get(source->error, "traceback"), chain);
     if (is_syntax_error(buf_string(&ename)) &&
-        mend_syntax_frame(exceptions, source->error))
+        mend_syntax_frame(chain, source->error))
       drop_file(&evalue);
-    exceptions_settle(exceptions, source);
+    chain_settle(chain, source);
   }
   buf_format(heading, evalue.length && ename.length ? "%s: %s" : "%s%s",
              buf_string(&ename), buf_string(&evalue));
@@ -239,18 +237,18 @@ struct json *traceback_report(const struct traceback_source *given) {
     traceback_strip_ansi(source.code, source.code_length, &code);
   source.code = buf_string(&code);
   source.code_length = code.length;
-  struct exceptions CLEANUP(exceptions_free) exceptions = {0};
+  struct chain CLEANUP(chain_free) chain = {0};
   struct buf CLEANUP(buf_free) heading = BUF_INIT(BUF_SMALL);
-  struct json *report = start_report(&source, &exceptions, &heading);
+  struct json *report = start_report(&source, &chain, &heading);
   json_set(report, "traceback",
-           write_traceback(&exceptions, &source, buf_string(&heading)));
+           write_traceback(&chain, &source, buf_string(&heading)));
   json_set(report, "line", NULL);
   json_set(report, "source", NULL);
   if (is_python(&source))
-    set_place(report, &exceptions, &source);
+    set_place(report, &chain, &source);
   else
     set_place_of_r(report, &source);
-  json_set(report, "causes", list_causes(&exceptions));
+  json_set(report, "causes", list_causes(&chain));
   json_set_text(report, "hint", source.hint);
   return report;
 }

@@ -1,4 +1,4 @@
-/* Which frames of a exceptions are in the cell that was run now, and at which
+/* Which frames of a chain are in the cell that was run now, and at which
  * line of it as the user wrote it.
  *
  * What IPython compiles is not what the user sent: it drops blank lines at the
@@ -131,11 +131,11 @@ static int64_t line_of_timed(const struct traceback_source *source) {
 
 /* The frame that stands for the cell that was run: its number, or its file
  * where cells are files, tells which other frames are in the same cell. */
-static const struct frame *anchor_of(const struct exceptions *exceptions) {
-  for (size_t i = exceptions->count; i-- > 0;)
-    for (size_t k = 0; k < exceptions->links[i].count; k++)
-      if (exceptions->links[i].frames[k].kind == FRAME_CELL)
-        return &exceptions->links[i].frames[k];
+static const struct frame *anchor_of(const struct chain *chain) {
+  for (size_t i = chain->count; i-- > 0;)
+    for (size_t k = 0; k < chain->links[i].count; k++)
+      if (chain->links[i].frames[k].kind == FRAME_CELL)
+        return &chain->links[i].frames[k];
   return NULL;
 }
 
@@ -260,19 +260,18 @@ static void add_seen_frames(struct link *link, const struct json *seen) {
 }
 
 /* The probe's chain starts with the exception itself. */
-static void apply_probe(struct exceptions *exceptions,
-                        const struct json *chain) {
-  size_t known = json_length(chain);
-  if (exceptions->count == 0) {
+static void apply_probe(struct chain *chain, const struct json *seen_chain) {
+  size_t known = json_length(seen_chain);
+  if (chain->count == 0) {
     for (size_t i = known; i-- > 0;) {
-      struct link *link = exceptions_add(exceptions);
-      link->message = plain_copy(json_get_text(json_at(chain, i), "text"));
+      struct link *link = chain_add(chain);
+      link->message = plain_copy(json_get_text(json_at(seen_chain, i), "text"));
       link->reason = i > 0 ? LINK_CONTEXT : LINK_LAST;
     }
   }
-  for (size_t i = 0; i < known && i < exceptions->count; i++) {
-    struct link *link = &exceptions->links[exceptions->count - 1 - i];
-    const struct json *seen = json_at(chain, i);
+  for (size_t i = 0; i < known && i < chain->count; i++) {
+    struct link *link = &chain->links[chain->count - 1 - i];
+    const struct json *seen = json_at(seen_chain, i);
     if (has_cell(link))
       correct_link(link, seen);
     else if (link->count == 0)
@@ -281,7 +280,7 @@ static void apply_probe(struct exceptions *exceptions,
 }
 
 /* The interpreter may still keep an older exception than this one. */
-static const struct json *chain_of(const struct traceback_source *source) {
+static const struct json *chain_seen(const struct traceback_source *source) {
   const char *class = json_get_text(source->probe, "class");
   const char *ename = json_get_text(source->error, "ename");
   if (class == NULL || ename == NULL || strcmp(class, ename) != 0)
@@ -289,12 +288,11 @@ static const struct json *chain_of(const struct traceback_source *source) {
   return json_get(source->probe, "chain");
 }
 
-void exceptions_settle(struct exceptions *exceptions,
-                       const struct traceback_source *source) {
-  apply_probe(exceptions, chain_of(source));
-  const struct frame *anchor = anchor_of(exceptions);
-  for (size_t i = 0; i < exceptions->count; i++)
-    for (size_t k = 0; k < exceptions->links[i].count; k++)
-      if (frame_in_cell(&exceptions->links[i].frames[k]))
-        settle_frame(&exceptions->links[i].frames[k], anchor, source);
+void chain_settle(struct chain *chain, const struct traceback_source *source) {
+  apply_probe(chain, chain_seen(source));
+  const struct frame *anchor = anchor_of(chain);
+  for (size_t i = 0; i < chain->count; i++)
+    for (size_t k = 0; k < chain->links[i].count; k++)
+      if (frame_in_cell(&chain->links[i].frames[k]))
+        settle_frame(&chain->links[i].frames[k], anchor, source);
 }

@@ -1,4 +1,4 @@
-/* Writes a exceptions for a model: the exception itself in full, its causes in
+/* Writes a chain for a model: the exception itself in full, its causes in
  * a line each, library frames folded to their last one, recursion folded. */
 #include "core/report/frames.h"
 
@@ -244,9 +244,9 @@ int link_write_name(const struct link *link, struct buf *out) {
 
 /* "Raised while handling KeyError: 'k' (Cell In[1], line 3, in load)" */
 static int write_cause(const struct link *link, struct buf *out) {
-  struct exceptions one = {(struct link *)(uintptr_t)link, 1};
+  struct chain one = {(struct link *)(uintptr_t)link, 1};
   const struct link *holder;
-  const struct frame *frame = exceptions_deepest(&one, &holder);
+  const struct frame *frame = chain_deepest(&one, &holder);
   int failed =
       buf_text(out, link->reason == LINK_CAUSE ? "The direct cause was "
                                                : "Raised while handling ");
@@ -259,11 +259,11 @@ static int write_cause(const struct link *link, struct buf *out) {
   return failed | buf_byte(out, '\n');
 }
 
-int exceptions_write(const struct exceptions *exceptions,
-                     const struct traceback_source *source, const char *heading,
-                     struct buf *out) {
+int chain_write(const struct chain *chain,
+                const struct traceback_source *source, const char *heading,
+                struct buf *out) {
   const struct link *last =
-      exceptions->count ? &exceptions->links[exceptions->count - 1] : NULL;
+      chain->count ? &chain->links[chain->count - 1] : NULL;
   int failed = 0;
   if (last != NULL && last->count > 0) {
     struct writer writer = {last, source, out, 0};
@@ -274,7 +274,7 @@ int exceptions_write(const struct exceptions *exceptions,
   failed |= buf_text(out, heading) | buf_byte(out, '\n');
   if (last != NULL && last->notes != NULL)
     failed |= buf_text(out, last->notes) | buf_byte(out, '\n');
-  for (size_t i = exceptions->count; i-- > 1 && !failed;)
-    failed |= write_cause(&exceptions->links[i - 1], out);
+  for (size_t i = chain->count; i-- > 1 && !failed;)
+    failed |= write_cause(&chain->links[i - 1], out);
   return failed;
 }

@@ -50,6 +50,25 @@ static const struct row rows[] = {
     {"two streams",
      "[" STDOUT("a\\n") "," STDERR("L\\n") "," STDOUT("b\\n") "]",
      .status = "ok", .text = "a\n[stderr]\nL\n[stdout]\nb\n"},
+    {"a result behind stderr",
+     "[" STDERR("L\\n") "," DATA("\"text/plain\":\"2\"") "]", .status = "ok",
+     .text = "[stderr]\nL\n[result]\n2"},
+    {"the place of an interrupt",
+     "[{\"output_type\":\"error\",\"ename\":\"K\",\"evalue\":\"\"}]",
+     .error = "{\"ename\":\"KeyboardInterrupt\",\"evalue\":\"\",\"line\":3,"
+              "\"source\":\"-> 3 time.sleep(9)\"}",
+     .status = "timeout", .state = "kept",
+     .text = "Stopped in line 3 of the cell:\n-> 3 time.sleep(9)\n"
+             "KeyboardInterrupt\n[timeout: the code did not end within its "
+             "time limit; variables are kept]"},
+    {"an exception that had no output of its own",
+     "[" STDERR("  + Exception Group\\n") "]",
+     .error = "{\"ename\":\"ExceptionGroup\",\"evalue\":\"g\",\"line\":1,"
+              "\"source\":\"-> 1 f()\"}",
+     .status = "error", .state = "kept",
+     .text = "[stderr]\n  + Exception Group\nError in line 1 of the cell:\n"
+             "-> 1 f()\nExceptionGroup: g\n[error: ExceptionGroup; variables "
+             "are kept]"},
     {"colours and controls leave the text",
      "[" STDOUT(
          "\\u001b[31mred\\u001b[0m\\u0007\\u0000 \\u001b]0;t\\u0007x") "]",
