@@ -1,0 +1,164 @@
+"""Any process may be killed at any moment: nothing is lost and nothing torn."""
+
+import concurrent.futures
+import json
+import os
+import random
+import sqlite3
+import subprocess
+
+import pytest
+
+from tests.e2e import notebooks
+from tests.instance import alive, wait_for
+
+
+@pytest.fixture
+def own(make_instance):
+    return make_instance()
+
+
+def restart_keeper(service):
+    log = open(service.state / "log" / "keeper.log", "ab")
+    process = subprocess.Popen(
+        [service.state / "bin" / "cellpost-keeper", "-c", service.conf],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+    log.close()
+    (service.state / "pid" / "keeper.pid").write_text(f"{process.pid}\n")
+    service.wait_ready()
+
+
+def test_variables_survive_the_app(own):
+    own.post("t", "x = 1")
+    own.kill("app")
+    own.start_app()
+    answer = own.post("t", "x")
+    assert answer["result"]["text/plain"] == "1"
+    assert answer["kernel"]["state"] == "kept"
+    assert answer["execution_count"] == 2
+
+
+def test_a_run_that_was_cut_off_is_lost_and_the_next_post_answers(own):
+    own.post("t", "x = 1")
+    run = own.send("t", "print('cut', flush=True); import time; time.sleep(60); x = 2", wait=False).json()["run"]
+    own.wait_run(run, "running")
+    own.kill("app")
+    own.start_app()
+    assert own.get(f"/v1/runs/{run}").json()["status"] == "lost"
+    notebooks.read(own, "t")
+    answer = own.post("t", "x", timeout=30)
+    assert answer["result"]["text/plain"] == "1"
+    assert answer["kernel"]["state"] == "kept"
+    assert any("cut off" in note for note in answer["notes"])
+
+
+def test_variables_survive_the_keeper(own):
+    own.post("t", "x = 1")
+    own.kill("keeper")
+    restart_keeper(own)
+    assert own.post("t", "x")["result"]["text/plain"] == "1"
+    pid = int(own.post("t", "import os; os.getpid()")["result"]["text/plain"])
+    os.kill(pid, 9)
+    wait_for(lambda: own.get("/v1/tasks/t").json()["kernel"]["state"] == "dead", "its end", 5)
+    answer = own.post("t", "1")
+    assert answer["kernel"]["state"] == "lost" and "signal 9" in answer["kernel"]["reason"]
+
+
+def test_a_death_while_no_keeper_watched_is_told(own):
+    pid = int(own.post("t", "import os; os.getpid()")["result"]["text/plain"])
+    own.kill("keeper")
+    os.kill(pid, 9)
+    wait_for(lambda: not alive(pid), "its end")
+    restart_keeper(own)
+    answer = own.post("t", "1")
+    assert answer["kernel"]["state"] == "lost" and "signal 9" in answer["kernel"]["reason"]
+
+
+def test_a_run_goes_on_without_the_keeper(own):
+    own.post("t", "import threading; go = threading.Event()")
+    own.kill("keeper")
+    assert own.post("t", "1+1")["result"]["text/plain"] == "2"
+    restart_keeper(own)
+    assert own.post("t", "1+2")["kernel"]["state"] == "kept"
+
+
+def test_both_killed_at_random_moments(own):
+    """Every accepted run has one row and an end; the notebook is valid at every
+    look; the variables of a kernel that lived are there."""
+    chooser = random.Random(7)
+    own.post("t", "n = 0")
+    for _ in range(6):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pending = pool.submit(own.send, "t", "n += 1\nfor i in range(200): print(n, i, flush=True)")
+            wait_for(lambda: own.task_directory("t").exists(), "the task")
+            moment = own.task_directory("t") / "notebook.ipynb"
+            stamp = moment.stat().st_ino
+            if chooser.random() < 0.7:
+                wait_for(lambda: moment.stat().st_ino != stamp or pending.done(), "a change")
+            own.kill("app")
+            try:
+                pending.result()
+            except Exception:
+                pass
+        notebooks.read(own, "t")
+        own.start_app()
+    answer = own.post("t", "n", timeout=60)
+    assert answer["status"] == "ok" and answer["kernel"]["generation"] == 1
+    rows = sqlite3.connect(own.database).execute(
+        "SELECT status, count(*) FROM runs GROUP BY status"
+    ).fetchall()
+    assert set(status for status, _ in rows) <= {"ok", "lost", "error", "interrupted"}
+
+
+def test_two_apps_serve_one_task_in_turn(own):
+    """A second app process on the same state: turns hold between processes."""
+    own.post("t", "n = 0")
+    command = [own.program("cellpost"), "-c", own.conf]
+    environment = {
+        "REQUEST_METHOD": "POST",
+        "SCRIPT_NAME": "",
+        "REQUEST_URI": "/v1/tasks/t/execute",
+        "DOCUMENT_URI": "/v1/tasks/t/execute",
+        "CONTENT_TYPE": "application/json",
+        "HTTP_HOST": "localhost",
+        "REMOTE_ADDR": "127.0.0.1",
+        "PATH": "/usr/bin:/bin",
+    }
+    body = json.dumps({"code": "v = n\nimport time; time.sleep(.05)\nn = v + 1"}).encode()
+
+    def by_cgi(_):
+        done = subprocess.run(
+            command, input=body, env=environment | {"CONTENT_LENGTH": str(len(body))}, capture_output=True, timeout=60
+        )
+        return json.loads(done.stdout.split(b"\r\n\r\n", 1)[1])["status"]
+
+    def by_http(_):
+        return own.post("t", json.loads(body)["code"])["status"]
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(lambda i: (by_cgi if i % 2 else by_http)(i), range(8)))
+    assert results == ["ok"] * 8
+    assert own.post("t", "n")["result"]["text/plain"] == "8"
+    notebook = notebooks.read(own, "t")
+    assert len(notebook["cells"]) == 10
+
+
+def test_a_client_that_goes_away_loses_nothing(own):
+    own.post("t", "import threading; go = threading.Event()")
+    with pytest.raises(Exception):
+        own.request(
+            "POST",
+            "/v1/tasks/t/execute",
+            data=json.dumps({"code": "import time; time.sleep(1.5); print('to the end')"}),
+            headers={"Content-Type": "application/json"},
+            timeout=0.4,
+        )
+    run = own.runs("t")[0]["run"]
+    answer = own.wait_run(run)
+    assert (answer["status"], answer["stdout"]) == ("ok", "to the end\n")
+    cell = notebooks.cell_of(notebooks.read(own, "t"), answer)
+    assert notebooks.outputs(cell)[0]["text"] == "to the end\n"
