@@ -282,7 +282,7 @@ int drive_run(struct drive *drive, struct err *err) {
   if (result == 0 && drive->execution.ask_exit && !drive->died)
     await_exit(drive);
   if (drive->step != DRIVE_RUNNING && !drive->died)
-    drive->running_line = lease_running_line(drive->lease);
+    drive_read_line(drive);
   if (drive->execution.page != NULL) {
     live_lock(drive->live);
     collector_add_page(drive->collector, drive->execution.page);

@@ -68,6 +68,8 @@ void drive_note(struct drive *drive, const char *format, ...)
 void drive_end(struct drive *drive, enum run_status verdict);
 /* The present step's time is over: the next one. */
 void drive_end_next(struct drive *drive);
+/* Takes the running line from the kernel's last stack dump. */
+void drive_read_line(struct drive *drive);
 /* The kernel's process has ended: how. */
 void drive_read_end(struct drive *drive);
 

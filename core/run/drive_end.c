@@ -31,6 +31,26 @@ static void interrupt(struct drive *drive) {
   client_nudge(channel, NULL);
 }
 
+/* IPython drops the blank lines in front of a cell before it compiles it
+ * (inputtransformer2, leading_empty_lines): its line 1 is a later one of the
+ * user's. */
+static int64_t leading_blank_lines(const struct run_record *record) {
+  int64_t lines = 0;
+  for (size_t i = 0; i < record->code_length; i++) {
+    if (record->code[i] == '\n')
+      lines++;
+    else if (strchr(" \t\r\f\v", record->code[i]) == NULL)
+      break;
+  }
+  return lines;
+}
+
+void drive_read_line(struct drive *drive) {
+  int64_t line = lease_running_line(drive->lease);
+  if (line > 0)
+    drive->running_line = line + leading_blank_lines(drive->record);
+}
+
 static int64_t grace(const struct drive *drive) {
   return (int64_t)(drive->engine->conf->interrupt_grace * (double)CLOCK_S);
 }
@@ -56,7 +76,7 @@ static void kill_kernel(struct drive *drive) {
       drive->engine->conf->interrupt_grace, run_status_name(drive->verdict));
   drive->step = DRIVE_KILLED;
   drive->deadline = 0;
-  drive->running_line = lease_running_line(drive->lease);
+  drive_read_line(drive);
   int timeout = (int)(drive->engine->conf->terminate_grace * 1000.0) + 10000;
   if (control_stop(drive->engine->keeper_socket, drive->lease->kernel.task,
                    drive->lease->kernel.id, "killed", reason, timeout,
