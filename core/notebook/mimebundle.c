@@ -120,6 +120,36 @@ static size_t add_notes(struct json *bundle, const struct buf *notes) {
   return text.length - before;
 }
 
+static bool is_base64(const char *mime) {
+  return (starts_with(mime, "image/") && strcmp(mime, "image/svg+xml") != 0) ||
+         strcmp(mime, "application/pdf") == 0;
+}
+
+/* base64 on one line (ipykernel ends it with a line feed), so that the same
+ * picture is the same text wherever it stands. */
+static struct json *without_line_feeds(struct json *value) {
+  const char *text = json_text(value);
+  size_t length = json_text_length(value);
+  if (memchr(text, '\n', length) == NULL)
+    return value;
+  struct buf CLEANUP(buf_free) clean = BUF_INIT(length);
+  for (size_t start = 0; start < length;) {
+    const char *end = memchr(text + start, '\n', length - start);
+    size_t size = end == NULL ? length - start : (size_t)(end - text) - start;
+    buf_append(&clean, text + start, size);
+    start += size + 1;
+  }
+  json_free(value);
+  return json_string_n(buf_string(&clean), clean.length);
+}
+
+static struct json *clean_value(const char *mime, const struct json *value) {
+  if (mimebundle_is_json(mime))
+    return json_share(value);
+  struct json *text = mimebundle_text(value);
+  return is_base64(mime) ? without_line_feeds(text) : text;
+}
+
 struct json *mimebundle_clean(const struct json *data, size_t limit,
                               size_t *size,
                               struct mimebundle_left_out *left_out) {
@@ -135,9 +165,8 @@ struct json *mimebundle_clean(const struct json *data, size_t limit,
       continue;
     size_t left = total < 2 * limit ? 2 * limit - total : 0;
     size_t room = left < limit ? left : limit;
-    total += add_value(bundle, mime,
-                       any ? json_share(value) : mimebundle_text(value), room,
-                       &notes, left_out);
+    total += add_value(bundle, mime, clean_value(mime, value), room, &notes,
+                       left_out);
   }
   if (notes.length > 0)
     total += add_notes(bundle, &notes);

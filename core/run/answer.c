@@ -41,26 +41,10 @@ static bool is_linked(const struct run_record *record) {
   return images != NULL && strcmp(images, "link") == 0;
 }
 
-/* base64 without the line breaks that some kernels put in. */
-static struct json *clean_base64(const struct json *value) {
-  const char *text = json_text(value);
-  if (text == NULL)
-    return NULL;
-  size_t length = json_text_length(value);
-  struct buf CLEANUP(buf_free) clean = BUF_INIT(BUF_ANSWER);
-  for (size_t start = 0; start < length;) {
-    const char *end = memchr(text + start, '\n', length - start);
-    size_t size = end == NULL ? length - start : (size_t)(end - text) - start;
-    buf_append(&clean, text + start, size);
-    start += size + 1;
-  }
-  return json_string_n(buf_string(&clean), clean.length);
-}
-
 /* SVG stands as text in a mimebundle; everybody else's images as base64. */
 static struct json *image_base64(const char *mime, const struct json *value) {
   if (strcmp(mime, "image/svg+xml") != 0)
-    return clean_base64(value);
+    return json_share(value);
   if (json_text(value) == NULL)
     return NULL;
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);

@@ -225,14 +225,15 @@ int run_perform(struct engine *engine, struct run_ticket *ticket,
                 const struct run_sink *sink, struct json **answer,
                 struct json **details, struct err *err) {
   struct err fault = {0};
-  struct json *found = NULL;
+  struct json *CLEANUP(json_done) found = NULL;
   int result = ticket->repeat
                    ? await_first(engine, ticket, &found, &fault)
                    : run_now(engine, ticket, sink, &found, details, &fault);
   ticket_leave(ticket);
   if (result < 0)
     return err_set(err, fault.kind, "%s", fault.text);
-  *answer = found;
+  if (answer != NULL)
+    *answer = MEM_STEAL(found);
   return 0;
 }
 

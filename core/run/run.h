@@ -75,8 +75,8 @@ struct run_sink {
  * Failure means that the run was not carried out at all (its row says not_run
  * or cancelled): ERR_UNAVAILABLE with the kernel's own stderr in the text,
  * ERR_CONFLICT when it was cancelled while queued. `details` (may be NULL)
- * receives more for the problem document: {"stderr": …, "run": …}. sink may be
- * NULL. The ticket stays the caller's. */
+ * receives more for the problem document: {"stderr": …, "run": …}. answer and
+ * sink may be NULL. The ticket stays the caller's. */
 int run_perform(struct engine *engine, struct run_ticket *ticket,
                 const struct run_sink *sink, struct json **answer,
                 struct json **details, struct err *err);
