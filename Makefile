@@ -105,6 +105,9 @@ test: all unit ## everything: unit tests, then the whole against real nginx and 
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
 	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper)
 
+lint: ## structure, format, static analysis, scripts; gcc and clang
+	$(Q)tools/lint $(STEPS)
+
 up: ## build, start an instance (PORT, STATE), run a first cell in it
 	$(Q)MODE=$(MODE) PORT=$(PORT) STATE='$(STATE)' tools/up
 
@@ -130,4 +133,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers test up down install-packages clean help
+.PHONY: all unit fuzz run-fuzzers test lint up down install-packages clean help
