@@ -1,6 +1,7 @@
 /* traceback_strip_ansi: terminal control (ECMA-48) out of a text. */
 #include "core/report/traceback.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* The same controls as one C1 byte, which UTF-8 writes as 0xC2 and this. */
@@ -71,9 +72,19 @@ static size_t skip_control(const char *text, size_t length, size_t i) {
   return i;
 }
 
+/* Bytes that start no control whatever follows; 0xC2 may start a C1 control. */
+static bool is_ordinary(unsigned char byte) {
+  return (byte >= 0x20 || byte == '\n' || byte == '\t') && byte != 0x7F &&
+         byte != 0xC2;
+}
+
 int traceback_strip_ansi(const char *text, size_t length, struct buf *out) {
   size_t start = 0, i = 0;
   while (i < length) {
+    while (i < length && is_ordinary((unsigned char)text[i]))
+      i++;
+    if (i == length)
+      break;
     size_t next = skip_control(text, length, i);
     if (next == i) {
       i++;

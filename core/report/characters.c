@@ -97,12 +97,18 @@ static size_t count_line_ends(const char *text, size_t length) {
   return lines;
 }
 
-void characters_cut(const char *text, size_t length, size_t keep,
+/* The byte offset in front of the last `count` characters. */
+static size_t offset_from_end(const char *text, size_t length, size_t count) {
+  while (length > 0 && count-- > 0)
+    length = step_back(text, length);
+  return length;
+}
+
+void characters_cut(const char *text, size_t length, size_t total, size_t keep,
                     struct characters_cut *ret) {
-  size_t total = characters_count(text, length);
   size_t head = keep / 4, tail = keep - head;
   size_t head_end = characters_offset(text, length, head);
-  size_t tail_start = characters_offset(text, length, total - tail);
+  size_t tail_start = offset_from_end(text, length, tail);
   const char *line_end = memrchr(text + head_end - head_end / NEAR_PART, '\n',
                                  head_end / NEAR_PART);
   head_end = line_end ? (size_t)(line_end - text) + 1
@@ -112,13 +118,18 @@ void characters_cut(const char *text, size_t length, size_t keep,
   if (!at_line)
     tail_start = line_end ? (size_t)(line_end - text) + 1
                           : tail_boundary(text, length, tail_start);
+  /* What is kept is small, what is dropped need not be. */
+  size_t tail_length = length - tail_start;
+  size_t lines = count_line_ends(text, length);
   *ret = (struct characters_cut){
       .head_end = head_end,
       .tail_start = tail_start,
       .total = total,
-      .dropped = characters_count(text + head_end, tail_start - head_end),
-      .total_lines = count_line_ends(text, length),
-      .dropped_lines = count_line_ends(text + head_end, tail_start - head_end),
+      .dropped = total - characters_count(text, head_end) -
+                 characters_count(text + tail_start, tail_length),
+      .total_lines = lines,
+      .dropped_lines = lines - count_line_ends(text, head_end) -
+                       count_line_ends(text + tail_start, tail_length),
   };
 }
 
@@ -126,11 +137,12 @@ void characters_cut(const char *text, size_t length, size_t keep,
 
 int characters_append(const char *text, size_t length, size_t limit,
                       struct buf *out) {
-  if (characters_count(text, length) <= limit)
+  size_t total = characters_count(text, length);
+  if (total <= limit)
     return buf_append(out, text, length);
   struct characters_cut cut;
-  characters_cut(text, length, limit > MARKER_ROOM ? limit - MARKER_ROOM : 0,
-                 &cut);
+  characters_cut(text, length, total,
+                 limit > MARKER_ROOM ? limit - MARKER_ROOM : 0, &cut);
   const char *edge = cut.total_lines ? "\n" : "";
   bool open = cut.head_end > 0 && text[cut.head_end - 1] != '\n';
   if (buf_append(out, text, cut.head_end) < 0 ||

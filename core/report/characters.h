@@ -22,8 +22,9 @@ struct characters_cut {
 
 /* Where to cut so that at most `keep` characters stay: a quarter of them in
  * front, the rest behind; at line ends where one is near, never between a
- * character and what combines with it. keep must be below the count. */
-void characters_cut(const char *text, size_t length, size_t keep,
+ * character and what combines with it. `total` is the count of all, and
+ * larger than keep. */
+void characters_cut(const char *text, size_t length, size_t total, size_t keep,
                     struct characters_cut *ret);
 
 /* Appends the text, or head, marker and tail of at most `limit` characters in

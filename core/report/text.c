@@ -70,9 +70,8 @@ static int append_marker(const struct characters_cut *cut, const char *uri,
 
 /* How many characters the marker takes at most: its numbers are no larger than
  * the whole text's, and two line ends set it apart. */
-static size_t marker_room(const char *text, size_t length, const char *uri) {
+static size_t marker_room(size_t total, const char *uri) {
   struct buf CLEANUP(buf_free) marker = BUF_INIT(BUF_SMALL);
-  size_t total = characters_count(text, length);
   struct characters_cut most = {.dropped = total,
                                 .total = total,
                                 .dropped_lines = total,
@@ -84,11 +83,12 @@ static size_t marker_room(const char *text, size_t length, const char *uri) {
 /* Appends at most `limit` characters of the text; 1 when some were left out. */
 static int append_bounded(const char *text, size_t length, size_t limit,
                           const char *uri, struct buf *out) {
-  if (characters_count(text, length) <= limit)
+  size_t total = characters_count(text, length);
+  if (total <= limit)
     return buf_append(out, text, length);
-  size_t room = marker_room(text, length, uri);
+  size_t room = marker_room(total, uri);
   struct characters_cut cut;
-  characters_cut(text, length, limit > room ? limit - room : 0, &cut);
+  characters_cut(text, length, total, limit > room ? limit - room : 0, &cut);
   int failed = buf_append(out, text, cut.head_end);
   if (cut.head_end > 0 && text[cut.head_end - 1] != '\n')
     failed |= buf_byte(out, '\n');

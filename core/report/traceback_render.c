@@ -11,6 +11,8 @@
 #define CAUSE_LIMIT 300
 #define LONGEST_CYCLE 4
 #define LEAST_REPEATS 3
+#define FIRST_STEPS 20
+#define LAST_FRAMES 40
 
 /* The path behind site-packages/ or the standard library's directory. */
 static const char *short_path(const char *file) {
@@ -212,24 +214,35 @@ static size_t first_frame(const struct link *link) {
   return i < link->count ? i : 0;
 }
 
+/* Writes what stands at index `i`; returns the index behind it. */
+static size_t write_step(struct writer *writer, size_t i) {
+  const struct frame *frame = &writer->link->frames[i];
+  if (frame->kind == FRAME_SKIPPED) {
+    writer->failed |= buf_text(writer->out, "  … similar frames: ");
+    writer->failed |= write_limited(frame->function, writer->out);
+    writer->failed |= buf_text(writer->out, " …\n");
+    return i + 1;
+  }
+  size_t next = write_cycle(writer, i);
+  if (next > i)
+    return next;
+  if (frame->kind == FRAME_LIBRARY)
+    return write_library(writer, i);
+  write_frame(writer, i);
+  return i + 1;
+}
+
+/* The middle of a stack that no cycle shortens is left out. */
 static void write_frames(struct writer *writer) {
   const struct link *link = writer->link;
-  size_t i = first_frame(link);
+  size_t i = first_frame(link), steps = 0;
   while (i < link->count && !writer->failed) {
-    const struct frame *frame = &link->frames[i];
-    if (frame->kind == FRAME_SKIPPED) {
-      writer->failed |= buf_text(writer->out, "  … similar frames: ");
-      writer->failed |= write_limited(frame->function, writer->out);
-      writer->failed |= buf_text(writer->out, " …\n");
-      i++;
-      continue;
+    if (steps++ == FIRST_STEPS && link->count - i > LAST_FRAMES) {
+      writer->failed |= buf_format(writer->out, "  … %zu frames …\n",
+                                   link->count - i - LAST_FRAMES);
+      i = link->count - LAST_FRAMES;
     }
-    size_t next = write_cycle(writer, i);
-    if (next == i && frame->kind == FRAME_LIBRARY)
-      next = write_library(writer, i);
-    if (next == i)
-      write_frame(writer, next++);
-    i = next;
+    i = write_step(writer, i);
   }
 }
 

@@ -416,6 +416,37 @@ static void a_traceback_in_a_message_is_no_traceback(void **state) {
   json_free(error);
 }
 
+/* A recursion through more functions than a cycle is looked for. */
+static void the_middle_of_a_deep_stack_is_left_out(void **state) {
+  (void)state;
+  struct json *error = json_object(), *elements = json_array();
+  json_push(elements, json_string("E   Traceback (most recent call last)"));
+  for (int i = 0; i < 3000; i++) {
+    char *frame = mem_format("Cell In[1], line %d, in f%d(n)\n----> %d f()\n",
+                             i % 7 + 1, i % 7, i % 7 + 1);
+    json_push(elements, json_string(frame));
+    free(frame);
+  }
+  json_push(elements, json_string("E: deep"));
+  json_set_text(error, "ename", "E");
+  json_set_text(error, "evalue", "deep");
+  json_set(error, "traceback", elements);
+  struct traceback_source source = {.error = error,
+                                    .language = "python",
+                                    .execution_count = 2,
+                                    .style = TRACEBACK_PLAIN};
+  struct json *report = traceback_report(&source);
+  const struct json *lines = json_get(report, "traceback");
+  assert_int_equal(json_length(lines), 1 + 20 + 1 + 40 + 1);
+  assert_string_equal(json_text(json_at(lines, 1)),
+                      "  Cell In[1], line 1, in f0: f()");
+  assert_string_equal(json_text(json_at(lines, 21)), "  … 2940 frames …");
+  assert_string_equal(json_text(json_at(lines, 61)),
+                      "  Cell In[1], line 4, in f3: f()");
+  json_free(report);
+  json_free(error);
+}
+
 /* A probe of another exception is not believed. */
 static void a_stale_probe_changes_nothing(void **state) {
   (void)state;
@@ -443,6 +474,7 @@ int main(void) {
       cmocka_unit_test(a_huge_message_keeps_both_ends),
       cmocka_unit_test(broken_errors_are_reported),
       cmocka_unit_test(a_traceback_in_a_message_is_no_traceback),
+      cmocka_unit_test(the_middle_of_a_deep_stack_is_left_out),
       cmocka_unit_test(a_stale_probe_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
