@@ -100,6 +100,13 @@ fuzz: ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
 run-fuzzers: $(FUZZERS)
 	$(Q)tools/run-fuzzers $(FUZZ_SECONDS) $(FUZZERS)
 
+$(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+bench-store: $(BUILD)/bench/store_bench ## cost of the history at 1,000 and 1,000,000 runs
+	$(Q)$< $(BUILD)
+
 # One test: /usr/bin/python3 -m pytest tests/http -k word
 test: all unit ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
@@ -133,4 +140,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers test lint up down install-packages clean help
+.PHONY: all unit fuzz run-fuzzers bench-store test lint up down install-packages clean help
