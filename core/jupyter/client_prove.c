@@ -16,6 +16,8 @@
 /* How long a kernel that replies may be silent on iopub before we believe that
  * it publishes nothing for kernel_info_request. */
 #define SILENCE_ACCEPTED (3 * CLOCK_S)
+/* What a kernel under load may take to answer on shell after control. */
+#define SHELL_SLACK (200 * CLOCK_MS)
 /* Messages of the start-up that are read away at the end. */
 #define DRAIN_MOST 4096
 
@@ -67,8 +69,8 @@ struct proof {
   int64_t ask_control_at; /* INT64_MAX: not needed */
   int64_t pause;
   int64_t replied_at; /* first reply on shell; 0: none yet */
+  int64_t control_at; /* first reply on control; 0: none yet */
   bool heard;         /* iopub has delivered something */
-  bool control_answered;
   struct kernel_info info;
 };
 
@@ -92,7 +94,7 @@ static int ask_when_due(struct proof *proof, struct err *err) {
       return -1;
     proof->ask_shell_at = proof->now + PAUSE_UNANSWERED;
   }
-  if (proof->now >= proof->ask_control_at && !proof->control_answered) {
+  if (proof->now >= proof->ask_control_at && proof->control_at == 0) {
     if (ask(proof, CHANNEL_CONTROL, err) < 0)
       return -1;
     proof->ask_control_at = proof->now + PAUSE_UNANSWERED;
@@ -109,7 +111,8 @@ static void take(struct proof *proof, enum channel_name from,
   if (strcmp(message->type, "kernel_info_reply") != 0)
     return;
   if (from == CHANNEL_CONTROL) {
-    proof->control_answered = true;
+    if (proof->control_at == 0)
+      proof->control_at = proof->now;
     return;
   }
   read_info(message->content, &proof->info);
@@ -143,19 +146,25 @@ static bool proven(const struct proof *proof) {
   return proof->heard || proof->now - proof->replied_at >= SILENCE_ACCEPTED;
 }
 
+/* When a kernel that answers on control but not on shell is called busy. */
+static int64_t busy_from(const struct proof *proof) {
+  int64_t settled = proof->control_at + SHELL_SLACK;
+  return settled > proof->busy_at ? settled : proof->busy_at;
+}
+
 static int64_t next_event(const struct proof *proof) {
   int64_t at = earlier(proof->deadline, proof->ask_shell_at);
   if (proof->replied_at != 0)
     return earlier(at, proof->replied_at + SILENCE_ACCEPTED);
-  if (proof->control_answered)
-    return earlier(at, proof->busy_at);
+  if (proof->control_at != 0)
+    return earlier(at, busy_from(proof));
   return earlier(at, proof->ask_control_at);
 }
 
 /* Why there is no sense in waiting longer; 0 while there is. */
 static int give_up(const struct proof *proof, struct err *err) {
-  if (proof->control_answered && proof->replied_at == 0 &&
-      proof->now >= proof->busy_at)
+  if (proof->control_at != 0 && proof->replied_at == 0 &&
+      proof->now >= busy_from(proof))
     return err_set(err, ERR_BUSY,
                    "the kernel is busy with something that runs already");
   if (proof->now >= proof->deadline)
