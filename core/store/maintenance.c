@@ -24,6 +24,7 @@ struct maintenance {
   pthread_cond_t changed;
   /* under the mutex: */
   bool stop;
+  bool wake;  /* the log has become long */
   bool dirty; /* committed since the thread last looked */
   int wal_pages;
 };
@@ -35,8 +36,10 @@ void maintenance_note_commit(struct maintenance *maintenance, int wal_pages) {
   bool wake =
       wal_pages >= POOL_WAL_PAGES && maintenance->wal_pages < POOL_WAL_PAGES;
   maintenance->wal_pages = wal_pages;
-  if (wake)
+  if (wake) {
+    maintenance->wake = true;
     pthread_cond_signal(&maintenance->changed);
+  }
   pthread_mutex_unlock(&maintenance->mutex);
 }
 
@@ -49,8 +52,11 @@ static bool wait_for_work(struct maintenance *maintenance, int milliseconds,
   until.tv_sec += end / CLOCK_S;
   until.tv_nsec = end % CLOCK_S;
   pthread_mutex_lock(&maintenance->mutex);
-  if (!maintenance->stop)
-    pthread_cond_timedwait(&maintenance->changed, &maintenance->mutex, &until);
+  int late = 0;
+  while (!maintenance->stop && !maintenance->wake && late == 0)
+    late = pthread_cond_timedwait(&maintenance->changed, &maintenance->mutex,
+                                  &until);
+  maintenance->wake = false;
   *dirty = maintenance->dirty;
   *wal_pages = maintenance->wal_pages;
   maintenance->dirty = false;

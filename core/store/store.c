@@ -74,7 +74,8 @@ void store_close(struct store *store) {
 }
 
 int store_version(struct store *store, int64_t *ret, struct err *err) {
-  /* The number is the connection's own: always ask the same one. */
+  /* The number is the connection's own: always ask the same one. It has no
+   * transaction to begin, so that it never waits for another process. */
   pthread_mutex_lock(&store->writing);
   struct statement *statement = db_statement(store->writer, "data_version");
   int row = statement_step(statement, err);
