@@ -60,7 +60,7 @@ wait_until() {
 }
 
 # A zombie, which waits for a lazy parent, is gone, too (proc(5): state Z).
-is_gone() { ! grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$1/status"; }
+is_gone() { ! grep -qs $'^State:\t[^ZX]' "/proc/$1/status"; }
 
 # Ends one process: TERM, a second TERM, KILL: stop_process NAME SECONDS
 stop_process() {
