@@ -107,6 +107,9 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 bench-store: $(BUILD)/bench/store_bench ## cost of the history at 1,000 and 1,000,000 runs
 	$(Q)$< $(BUILD)
 
+bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 0.1 to 100 MB
+	$(Q)$< $(BUILD)
+
 # One test: /usr/bin/python3 -m pytest tests/http -k word
 test: all unit ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
@@ -140,4 +143,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers bench-store test lint up down install-packages clean help
+.PHONY: all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help
