@@ -69,12 +69,26 @@ int passage_exception(const struct json *error, size_t limit, struct buf *out) {
   return failed | append_line_end(out);
 }
 
+/* Libraries wrap an exception in another one of the same text. */
+static bool says_the_same(const struct json *cause, const struct json *error) {
+  const char *ename = json_get_text(error, "ename");
+  const char *evalue = json_get_text(error, "evalue");
+  const char *text = json_text(cause);
+  size_t length = ename ? strlen(ename) : 0;
+  return text != NULL && ename != NULL && evalue != NULL &&
+         strncmp(text, ename, length) == 0 &&
+         strncmp(text + length, ": ", 2) == 0 &&
+         strcmp(text + length + 2, evalue) == 0;
+}
+
 int passage_causes(const struct json *error, size_t most, struct buf *out) {
   const struct json *causes = json_get(error, "causes");
   size_t count = json_length(causes);
   int failed = 0;
   for (size_t i = 0; i < count && i < most; i++) {
     const struct json *cause = json_at(causes, i);
+    if (says_the_same(cause, error))
+      continue;
     failed |= buf_text(out, "Cause: ");
     failed |= append_plain(json_text(cause), json_text_length(cause),
                            CAUSE_LIMIT, out);
@@ -168,12 +182,16 @@ const char *passage_of_status(const char *status) {
   return look_up(words, COUNT_OF(words), status);
 }
 
-const char *passage_of_state(const char *kernel_state) {
+const char *passage_of_state(const char *kernel_state, const char *status) {
   static const struct word words[] = {
       {"kept", "variables are kept"},
       {"fresh", "the kernel was started for this run; variables set in it "
                 "are kept"},
       {"lost", "all variables are lost"},
   };
+  bool is_error = status != NULL && strcmp(status, "error") == 0;
+  /* A cell that raised in a new kernel has kept what it set itself. */
+  if (is_error && kernel_state != NULL && strcmp(kernel_state, "lost") == 0)
+    return "the variables of earlier cells are lost";
   return look_up(words, COUNT_OF(words), kernel_state);
 }

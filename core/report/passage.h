@@ -22,7 +22,8 @@ int passage_place(const struct json *error, const char *status,
  * characters. Works for the answer's error and for an error output alike. */
 int passage_exception(const struct json *error, size_t limit, struct buf *out);
 
-/* "Cause: KeyError: 'b'" for each cause, at most `most` of them. */
+/* "Cause: KeyError: 'b'" for each cause, at most `most` of them, without those
+ * that only say the same again. */
 int passage_causes(const struct json *error, size_t most, struct buf *out);
 
 /* All outputs in order as the model reads them; without error outputs when
@@ -40,8 +41,9 @@ int passage_files(const struct json *files, size_t most, struct buf *out);
 int passage_duration(int64_t milliseconds, struct buf *out);
 
 /* What a status means, in a sentence without its full stop; what a kernel state
- * means for the variables. NULL for ok and for words that are not known. */
+ * means for the variables, at the end of a run of that status. NULL for ok and
+ * for words that are not known. */
 const char *passage_of_status(const char *status);
-const char *passage_of_state(const char *kernel_state);
+const char *passage_of_state(const char *kernel_state, const char *status);
 
 #endif

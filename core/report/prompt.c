@@ -17,8 +17,16 @@
 /* Below this the output of the run is not worth its heading. */
 #define OUTPUT_LEAST 80
 
+/* Some magics show an exception and end well all the same. */
+static const char *meaning_of(const struct text_source *source) {
+  bool is_ok = source->status != NULL && strcmp(source->status, "ok") == 0;
+  if (is_ok && json_kind(source->error) == JSON_OBJECT)
+    return "the run ended, but it showed an exception";
+  return passage_of_status(source->status);
+}
+
 static int append_status(const struct text_source *source, struct buf *out) {
-  const char *meaning = passage_of_status(source->status);
+  const char *meaning = meaning_of(source);
   int failed = buf_format(out, "Status: %s: %s", source->status, meaning);
   if (strcmp(source->status, "timeout") == 0 && source->timeout_ms > 0) {
     failed |= buf_text(out, " of ");
@@ -42,7 +50,7 @@ static int append_error(const struct text_source *source, struct buf *out) {
 }
 
 static int append_survived(const struct text_source *source, struct buf *out) {
-  const char *state = passage_of_state(source->kernel_state);
+  const char *state = passage_of_state(source->kernel_state, source->status);
   struct buf CLEANUP(buf_free) files = BUF_INIT(BUF_ANSWER);
   int failed = 0;
   if (state != NULL) {
@@ -92,7 +100,7 @@ static int append_output(const struct text_source *source, size_t room,
 int text_prompt(const struct text_source *source, struct buf *out) {
   struct buf CLEANUP(buf_free) front = BUF_INIT(BUF_ANSWER);
   struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_ANSWER);
-  if (passage_of_status(source->status) == NULL)
+  if (meaning_of(source) == NULL)
     return 0;
   if (append_status(source, &front) < 0 || append_error(source, &front) < 0 ||
       append_survived(source, &front) < 0 ||

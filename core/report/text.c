@@ -37,7 +37,7 @@ static int append_limit(const struct text_source *source, struct buf *out) {
 static int compose_last_line(const struct text_source *source,
                              struct buf *out) {
   const char *meaning = passage_of_status(source->status);
-  const char *state = passage_of_state(source->kernel_state);
+  const char *state = passage_of_state(source->kernel_state, source->status);
   const char *ename = json_get_text(source->error, "ename");
   if (meaning == NULL)
     return 0;

@@ -275,8 +275,8 @@ static int write_cause(const struct link *link, struct buf *out) {
 int chain_write(const struct chain *chain,
                 const struct traceback_source *source, const char *heading,
                 struct buf *out) {
-  const struct link *last =
-      chain->count ? &chain->links[chain->count - 1] : NULL;
+  size_t causes = chain->links != NULL ? chain->count : 0;
+  const struct link *last = causes > 0 ? &chain->links[--causes] : NULL;
   int failed = 0;
   if (last != NULL && last->count > 0) {
     struct writer writer = {last, source, out, 0};
@@ -287,7 +287,7 @@ int chain_write(const struct chain *chain,
   failed |= buf_text(out, heading) | buf_byte(out, '\n');
   if (last != NULL && last->notes != NULL)
     failed |= buf_text(out, last->notes) | buf_byte(out, '\n');
-  for (size_t i = chain->count; i-- > 1 && !failed;)
-    failed |= write_cause(&chain->links[i - 1], out);
+  while (causes > 0 && !failed)
+    failed |= write_cause(&chain->links[--causes], out);
   return failed;
 }

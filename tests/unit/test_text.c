@@ -132,6 +132,14 @@ static const struct row rows[] = {
          "Error in line 3 of cell In[1] (called from line 2 of this cell):\n"
          "-> 3 f()\nE\n[error: E; the kernel was started for this run; "
          "variables set in it are kept]"},
+    {"a cause that says the same, in a new kernel",
+     "[{\"output_type\":\"error\"}]",
+     .error =
+         "{\"ename\":\"KeyError\",\"evalue\":\"'b'\",\"causes\":[\"KeyError:"
+         " 'b'\",\"E\"]}",
+     .status = "error", .state = "lost", .reason = "exit code 7",
+     .text = "KeyError: 'b'\nCause: E\n[error: KeyError; the variables of "
+             "earlier cells are lost (exit code 7)]"},
     {"a time limit", "[" STDOUT("1\\n") "]", .status = "timeout",
      .state = "kept", .ended_by = "SIGINT", .timeout_ms = 2000,
      .text = "1\n[timeout: the code did not end within its time limit of 2 s, "
@@ -358,6 +366,22 @@ static void prompt_is_one_page_whatever_comes(void **state) {
   free(noise);
 }
 
+static void prompt_of_an_exception_that_was_only_shown(void **state) {
+  (void)state;
+  struct json *error = parse("{\"ename\":\"E\",\"evalue\":\"v\",\"line\":3}");
+  struct text_source source = {
+      .status = "ok", .error = error, .kernel_state = "kept"};
+  struct buf prompt = BUF_INIT(BUF_SMALL);
+  assert_int_equal(text_prompt(&source, &prompt), 0);
+  assert_string_equal(buf_string(&prompt),
+                      "Status: ok: the run ended, but it showed an exception\n"
+                      "E: v\n"
+                      "Error in line 3 of the cell\n"
+                      "State: variables are kept\n");
+  buf_free(&prompt);
+  json_free(error);
+}
+
 static void prompt_of_ok_is_nothing(void **state) {
   (void)state;
   struct text_source source = {.status = "ok"};
@@ -406,6 +430,7 @@ int main(void) {
       cmocka_unit_test(prompt_of_an_error),
       cmocka_unit_test(prompt_of_a_timeout),
       cmocka_unit_test(prompt_is_one_page_whatever_comes),
+      cmocka_unit_test(prompt_of_an_exception_that_was_only_shown),
       cmocka_unit_test(prompt_of_ok_is_nothing),
       cmocka_unit_test(terminal_control_is_stripped),
   };
