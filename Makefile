@@ -135,6 +135,9 @@ $(BUILD)/raw_client: tests/bench/raw_client.c
 $(BUILD)/channel_client: $(BUILD)/tests/bench/channel_client.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn")
+	$(Q)CELLPOST_MODE=$(MODE) /usr/bin/python3 -m tests.bench $(BENCH)
+
 clean: ## remove everything that was built
 	rm -rf build
 
@@ -143,4 +146,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help
+.PHONY: all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help bench

@@ -6,8 +6,10 @@
 import json
 import sys
 
+from tests.instance import Instance
+
 from . import latency, memory
-from .instance import Instance
+
 
 PARTS = {
     "latency": latency.measure,

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from tests import fastcgi
-from .instance import percentile
+from .figures import summary
 
 BODY = json.dumps({"code": "1+1"}).encode()
 
@@ -99,13 +99,7 @@ def measure(instance, blocks=10, block=60):
         for name in ratios:
             ratios[name].append(medians[name] / medians["raw"])
     samples["jupyter_client"] = by_jupyter_client(blocks * block // 2)
-    table = {
-        name: {
-            "median_ms": round(statistics.median(times) * 1e3, 3),
-            "p99_ms": round(percentile(times, 0.99) * 1e3, 3),
-        }
-        for name, times in samples.items()
-    }
+    table = {name: summary(times) for name, times in samples.items()}
     for name, values in ratios.items():
         table[name]["ratio_to_raw"] = round(statistics.median(values), 3)
     return table
