@@ -129,6 +129,11 @@ int fs_make_and_open(int directory, const char *name, mode_t mode,
                      struct err *err) {
   if (!fs_is_name(name))
     return bad_name(name, err);
+  /* Mostly it is there already. */
+  int opened =
+      fs_open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, NULL);
+  if (opened >= 0)
+    return opened;
   if (mkdirat(directory, name, mode) != 0 && errno != EEXIST)
     return fail(err, "cannot make the directory", name);
   return fs_open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, err);

@@ -103,14 +103,21 @@ static int64_t status_number(int64_t pid, const char *name, int base) {
   return (int64_t)strtoull(line + strlen(wanted), NULL, base);
 }
 
-int process_usage(int64_t pid, int64_t *cpu_us, int64_t *memory_peak_bytes) {
+int64_t process_cpu(int64_t pid) {
   clockid_t clock;
   struct timespec time;
-  int64_t peak = status_number(pid, "VmHWM", 10);
-  if (peak < 0 || clock_getcpuclockid((pid_t)pid, &clock) != 0 ||
+  if (clock_getcpuclockid((pid_t)pid, &clock) != 0 ||
       clock_gettime(clock, &time) != 0)
     return -1;
-  *cpu_us = (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+  return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
+}
+
+int process_usage(int64_t pid, int64_t *cpu_us, int64_t *memory_peak_bytes) {
+  int64_t cpu = process_cpu(pid);
+  int64_t peak = status_number(pid, "VmHWM", 10);
+  if (cpu < 0 || peak < 0)
+    return -1;
+  *cpu_us = cpu;
   *memory_peak_bytes = peak * 1024;
   return 0;
 }

@@ -18,6 +18,10 @@ bool process_is_alive(int64_t pid, int64_t start_time);
  * or -1 when it is gone. Readable when it has ended. */
 int process_open(int64_t pid, int64_t start_time);
 
+/* CPU time of the process so far (user + system, microseconds), or -1. Cheap:
+ * one clock_gettime(2). */
+int64_t process_cpu(int64_t pid);
+
 /* CPU time so far (user + system, microseconds, from the process's CPU-time
  * clock, clock_getcpuclockid(3)) and peak resident memory (VmHWM, proc(5)) of
  * one process; 0 on success. */

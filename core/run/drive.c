@@ -234,6 +234,15 @@ static int see_through(struct drive *drive, struct err *err) {
   return 0;
 }
 
+/* Written while the kernel is at work already: the row is durable since it was
+ * queued, and a crash in between makes it a lost run either way. */
+static void record_start(struct drive *drive) {
+  struct err err = {0};
+  if (run_start(drive->engine->store, drive->record, &err) < 0)
+    drive_note(drive, "the start of this run is not in the registry: %s",
+               err.text);
+}
+
 static int send(struct drive *drive, struct err *err) {
   struct execute_options options = {
       .silent = drive->record->silent,
@@ -260,7 +269,11 @@ static void await_exit(struct drive *drive) {
 static int carry_out(struct drive *drive, struct err *err) {
   enum { ATTEMPTS = 2 };
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (send(drive, err) < 0 || see_through(drive, err) < 0)
+    if (send(drive, err) < 0)
+      return -1;
+    if (attempt == 0)
+      record_start(drive);
+    if (see_through(drive, err) < 0)
       return -1;
     if (!drive->execution.aborted)
       return 0;

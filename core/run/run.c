@@ -106,17 +106,12 @@ static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
     drive_note(drive, "%s", lease->note);
   if (c->cell != NULL)
     open_cell(drive, ticket, &cell);
-  if (run_start(engine->store, record, err) < 0)
-    drive_note(drive, "the start of this run is not in the registry: %s",
-               err->text);
   send_run_event(sink, record);
   struct err fault = {0};
   if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
                      &c->before, &fault) < 0)
     drive_note(drive, "changed files are not listed: %s", fault.text);
-  int64_t unused;
-  c->cpu_before_us = -1;
-  process_usage(lease->kernel.pid, &c->cpu_before_us, &unused);
+  c->cpu_before_us = process_cpu(lease->kernel.pid);
   if (drive_run(drive, err) < 0)
     return -1;
   lease->memory->runs++;
