@@ -73,6 +73,19 @@ struct cached_channel *channel_cache_take(struct channel_cache *cache,
   return cached;
 }
 
+struct cached_channel *channel_cache_take_task(struct channel_cache *cache,
+                                               const char *task) {
+  struct entry *newest = NULL;
+  pthread_mutex_lock(&cache->lock);
+  for (struct entry *entry = cache->entries; entry != NULL;
+       entry = entry->hh.next)
+    if (strcmp(entry->cached->task, task) == 0)
+      newest = entry;
+  struct cached_channel *cached = remove_entry(cache, newest);
+  pthread_mutex_unlock(&cache->lock);
+  return cached;
+}
+
 void channel_cache_give(struct channel_cache *cache,
                         struct cached_channel *cached) {
   struct entry *entry = mem_new(sizeof *entry);

@@ -31,6 +31,9 @@ void channel_cache_free(struct channel_cache *cache);
  * it back or frees it. */
 struct cached_channel *channel_cache_take(struct channel_cache *cache,
                                           const char *kernel_id);
+/* The channel that was given back last among those of the task, or NULL. */
+struct cached_channel *channel_cache_take_task(struct channel_cache *cache,
+                                               const char *task);
 void channel_cache_give(struct channel_cache *cache,
                         struct cached_channel *cached);
 

@@ -145,8 +145,8 @@ void late_update(struct engine *engine, const char *task,
   struct run_display_place *places = NULL;
   size_t count = 0;
   struct err err = {0};
-  if (run_find_display(engine->store, task, memory->kernel, update->display_id,
-                       &places, &count, &err) < 0) {
+  if (run_find_display(engine->store, task, memory->kernel.id,
+                       update->display_id, &places, &count, &err) < 0) {
     log_error("display %s of task %s: %s", update->display_id, task, err.text);
     return;
   }

@@ -28,6 +28,8 @@ static void free_memory(void *pointer) {
     return;
   notebook_close(memory->notebook);
   json_free(memory->late);
+  kernel_record_free(&memory->kernel);
+  mem_close_descriptor(&memory->process);
   free(memory);
 }
 
@@ -161,22 +163,21 @@ static int prove(struct engine *engine, struct lease *lease, int64_t deadline,
   return err_set(err, fault.kind, "%s", fault.text);
 }
 
-/* What this process must know of a kernel that it meets for the first time. */
+/* What this process must know of a kernel that it meets for the first time.
+ * Record and process pass into the memory's hands. */
 static struct lease_memory *recall(struct engine *engine,
                                    const struct lease *lease) {
   struct lease_memory *memory = mem_new(sizeof *memory);
+  memory->kernel = lease->kernel;
+  memory->process = lease->process;
   struct kernelspec *CLEANUP(kernelspec_done) spec = NULL;
-  snprintf(memory->kernel, sizeof memory->kernel, "%s", lease->kernel.id);
-  snprintf(memory->kernelspec, sizeof memory->kernelspec, "%s",
-           lease->kernel.kernelspec);
+  const char *name = lease->kernel.kernelspec;
+  bool found =
+      kernelspec_find(engine->conf->kernelspec_path, name, &spec, NULL) == 0;
+  memory->interrupt_by_message = found && spec->interrupt_by_message;
+  snprintf(memory->kernelspec, sizeof memory->kernelspec, "%s", name);
   snprintf(memory->display_name, sizeof memory->display_name, "%s",
-           lease->kernel.kernelspec);
-  if (kernelspec_find(engine->conf->kernelspec_path, lease->kernel.kernelspec,
-                      &spec, NULL) == 0) {
-    memory->interrupt_by_message = spec->interrupt_by_message;
-    snprintf(memory->display_name, sizeof memory->display_name, "%s",
-             spec->display_name);
-  }
+           found ? spec->display_name : name);
   struct run_record CLEANUP(run_record_free) previous = {0};
   if (run_previous(engine->store, lease->kernel.task, lease->kernel.id,
                    &previous, NULL) == 0)
@@ -228,27 +229,47 @@ static void describe_state(struct engine *engine, struct lease *lease) {
 }
 
 static void release(struct lease *lease) {
+  if (lease->memory == NULL) {
+    kernel_record_free(&lease->kernel);
+    mem_close_descriptor(&lease->process);
+  }
   cached_channel_free(lease->cached);
-  kernel_record_free(&lease->kernel);
-  mem_close_descriptor(&lease->process);
   free(lease->note);
   memset(lease, 0, sizeof *lease);
   lease->process = -1;
 }
 
+/* The task's open channel, when its kernel lives: a task has one kernel at a
+ * time, so a living one is the present one and the registry need not be asked.
+ */
+static bool take_open(struct engine *engine, const char *task,
+                      struct lease *lease) {
+  struct cached_channel *cached = channel_cache_take_task(engine->cache, task);
+  if (cached == NULL)
+    return false;
+  struct lease_memory *memory = cached->attachment;
+  struct pollfd process = {memory->process, POLLIN, 0};
+  if (poll(&process, 1, 0) != 0) {
+    cached_channel_free(cached);
+    return false;
+  }
+  lease->cached = cached;
+  lease->memory = memory;
+  lease->kernel = memory->kernel;
+  lease->process = memory->process;
+  return true;
+}
+
 static int attempt(struct engine *engine, const char *task, int64_t deadline,
                    struct lease *lease, char **stderr_tail, struct err *err) {
+  if (take_open(engine, task, lease))
+    return 0;
   int found = find_alive(engine, task, lease, err);
   if (found < 0)
     return -1;
   if (found == 0 &&
       start_kernel(engine, task, deadline, lease, stderr_tail, err) < 0)
     return -1;
-  lease->cached = channel_cache_take(engine->cache, lease->kernel.id);
-  if (lease->cached != NULL) {
-    lease->memory = lease->cached->attachment;
-    return 0;
-  }
   if (connect_kernel(engine, lease, deadline, err) == 0)
     return 0;
   return explain(engine, lease, stderr_tail, err);

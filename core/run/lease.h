@@ -19,7 +19,8 @@
  * the cached channel). Forgetting it loses nothing but speed, and the late
  * outputs that no answer has told yet (they are recorded all the same). */
 struct lease_memory {
-  char kernel[37];           /* its id */
+  struct kernel_record kernel;
+  int process;               /* pidfd */
   struct notebook *notebook; /* or NULL */
   bool dumps_stack;          /* SIGUSR2 writes stack.txt (faulthandler) */
   bool interrupt_by_message;
