@@ -16,6 +16,7 @@
 #define PUBLISH_PAUSE (100 * CLOCK_MS)
 /* Another process may have asked to cancel: the registry is looked at. */
 #define TICK (500 * CLOCK_MS)
+#define START_PAUSE (8 * CLOCK_MS)
 #define KEEPALIVE (15 * CLOCK_S)
 /* A kernel that has replied but publishes no idle is not waited for longer. */
 #define IDLE_PATIENCE (4 * CLOCK_S)
@@ -157,6 +158,17 @@ static void flush_trail(struct drive *drive) {
   json_free(event.content);
 }
 
+/* The row is durable since it was queued. That it runs is written once it has
+ * run for a moment; for a shorter run its end tells both, in one transaction.
+ */
+static void record_start(struct drive *drive) {
+  struct err err = {0};
+  drive->record_at = 0;
+  if (run_start(drive->engine->store, drive->record, &err) < 0)
+    drive_note(drive, "the start of this run is not in the registry: %s",
+               err.text);
+}
+
 static void check_wish(struct drive *drive) {
   uint64_t count;
   bool asked =
@@ -170,6 +182,8 @@ static void do_what_is_due(struct drive *drive) {
   int64_t now = clock_monotonic_ns();
   if (drive->deadline != 0 && now >= drive->deadline)
     drive_end_next(drive);
+  if (drive->record_at != 0 && now >= drive->record_at)
+    record_start(drive);
   if (drive->dirty && now >= drive->publish_at)
     publish(drive);
   if (drive->trail.flush_at != 0 && now >= drive->trail.flush_at)
@@ -189,6 +203,7 @@ static int next_timeout(const struct drive *drive) {
   int64_t next = earliest(drive->deadline, drive->tick_at);
   next = earliest(next, drive->dirty ? drive->publish_at : 0);
   next = earliest(next, drive->trail.flush_at);
+  next = earliest(next, drive->record_at);
   next = earliest(next, drive->idle_deadline);
   return clock_poll_timeout(next);
 }
@@ -234,15 +249,6 @@ static int see_through(struct drive *drive, struct err *err) {
   return 0;
 }
 
-/* Written while the kernel is at work already: the row is durable since it was
- * queued, and a crash in between makes it a lost run either way. */
-static void record_start(struct drive *drive) {
-  struct err err = {0};
-  if (run_start(drive->engine->store, drive->record, &err) < 0)
-    drive_note(drive, "the start of this run is not in the registry: %s",
-               err.text);
-}
-
 static int send(struct drive *drive, struct err *err) {
   struct execute_options options = {
       .silent = drive->record->silent,
@@ -269,11 +275,7 @@ static void await_exit(struct drive *drive) {
 static int carry_out(struct drive *drive, struct err *err) {
   enum { ATTEMPTS = 2 };
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (send(drive, err) < 0)
-      return -1;
-    if (attempt == 0)
-      record_start(drive);
-    if (see_through(drive, err) < 0)
+    if (send(drive, err) < 0 || see_through(drive, err) < 0)
       return -1;
     if (!drive->execution.aborted)
       return 0;
@@ -288,6 +290,7 @@ int drive_run(struct drive *drive, struct err *err) {
   drive->running_line = -1;
   drive->silent_since = now;
   drive->tick_at = now + TICK;
+  drive->record_at = now + START_PAUSE;
   drive->publish_pause = PUBLISH_PAUSE;
   if (drive->record->timeout_ms > 0)
     drive->deadline = now + drive->record->timeout_ms * CLOCK_MS;

@@ -62,6 +62,7 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
   if (memory->notebook != NULL && !notebook_is_stale(memory->notebook))
     return memory->notebook;
   notebook_done(&memory->notebook);
+  memory->described = NULL;
   int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
   if (directory < 0)
     return NULL;

@@ -20,9 +20,10 @@
  * outputs that no answer has told yet (they are recorded all the same). */
 struct lease_memory {
   struct kernel_record kernel;
-  int process;               /* pidfd */
-  struct notebook *notebook; /* or NULL */
-  bool dumps_stack;          /* SIGUSR2 writes stack.txt (faulthandler) */
+  int process;                      /* pidfd */
+  struct notebook *notebook;        /* or NULL */
+  const struct notebook *described; /* the one whose metadata is set */
+  bool dumps_stack; /* SIGUSR2 writes stack.txt (faulthandler) */
   bool interrupt_by_message;
   char kernelspec[128];
   char display_name[128];

@@ -54,6 +54,19 @@ static void describe_failure(const struct run_ticket *ticket,
     json_set_text(*details, "stderr", stderr_tail);
 }
 
+/* The notebook's metadata, once for every notebook that is opened. */
+static int describe_kernel(struct notebook *notebook,
+                           struct lease_memory *memory,
+                           const struct kernel_info *info, struct err *err) {
+  if (memory->described == notebook)
+    return 0;
+  if (notebook_set_kernel(notebook, memory->kernelspec, memory->display_name,
+                          info->language, info->language_info, err) < 0)
+    return -1;
+  memory->described = notebook;
+  return 0;
+}
+
 /* Puts the cell into the notebook before it runs. A failure does not stop the
  * run: it is told in the notes. */
 static void open_cell(struct drive *drive, const struct run_ticket *ticket,
@@ -64,9 +77,7 @@ static void open_cell(struct drive *drive, const struct run_ticket *ticket,
   const struct run_record *record = &ticket->record;
   struct notebook *notebook =
       late_notebook(drive->engine, record->task, memory, &err);
-  if (notebook == NULL ||
-      notebook_set_kernel(notebook, memory->kernelspec, memory->display_name,
-                          info->language, info->language_info, &err) < 0 ||
+  if (notebook == NULL || describe_kernel(notebook, memory, info, &err) < 0 ||
       (record->section != NULL &&
        ticket_add_section(notebook, ticket, &err) < 0) ||
       notebook_append_code(notebook, cell, &err) < 0)

@@ -20,6 +20,15 @@ def flush_often():
             stream.flush_interval = 0.03
 
 
+def lose_nothing_on_the_way():
+    """A PUB socket drops what a slow reader has not taken beyond its limit of
+    1000 messages, in silence. The kernel's own memory limit is the limit."""
+    import zmq
+
+    thread = sys.modules["IPython"].get_ipython().kernel.iopub_thread
+    thread.schedule(lambda: thread.socket.setsockopt(zmq.SNDHWM, 0))
+
+
 def say_last_words():
     """os._exit() ends the process before ZeroMQ's own thread has sent what was
     printed; a moment is enough for it."""
@@ -156,6 +165,7 @@ def keep_parents_apart():
 for improve, arguments in (
     (dump_stack_on_demand, (stack_path,)),
     (flush_often, ()),
+    (lose_nothing_on_the_way, ()),
     (say_last_words, ()),
     (break_into_pdb, ()),
     (pack_anything, ()),

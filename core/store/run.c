@@ -66,22 +66,29 @@ int run_insert(struct store *store, const struct run_record *record,
   return write_commit(&write, err);
 }
 
+/* 1 when the run was queued and now runs, 0 when it was not queued. */
+static int start_row(struct db *db, const struct run_record *record,
+                     struct err *err) {
+  int64_t at = or_now(record->started_at);
+  struct statement *statement = db_statement(db, "run_start");
+  record_bind(statement, &run_shape, record);
+  statement_bind_integer(statement, "started_at", at);
+  int changed = statement_run(statement, err);
+  if (changed <= 0)
+    return changed;
+  return add_event(db, "run_event_started", record->id, at, err) < 0 ? -1 : 1;
+}
+
 int run_start(struct store *store, const struct run_record *record,
               struct err *err) {
   struct write CLEANUP(write_end) write;
   if (write_begin(store, &write, err) < 0)
     return -1;
-  int64_t at = or_now(record->started_at);
-  struct statement *statement = db_statement(write.db, "run_start");
-  record_bind(statement, &run_shape, record);
-  statement_bind_integer(statement, "started_at", at);
-  int changed = statement_run(statement, err);
-  if (changed < 0)
+  int started = start_row(write.db, record, err);
+  if (started < 0)
     return -1;
-  if (changed == 0)
+  if (started == 0)
     return run_explain(write.db, record->id, err);
-  if (add_event(write.db, "run_event_started", record->id, at, err) < 0)
-    return -1;
   return write_commit(&write, err);
 }
 
@@ -120,6 +127,8 @@ int run_finish(struct store *store, const struct run_ending *ending,
                    run_status_name(record->status));
   struct write CLEANUP(write_end) write;
   if (write_begin(store, &write, err) < 0)
+    return -1;
+  if (record->started_at != 0 && start_row(write.db, record, err) < 0)
     return -1;
   struct run_row CLEANUP(run_row_free) row = {0};
   int finished = finish_row(write.db, record, &row, err);

@@ -82,7 +82,8 @@ void run_record_free(struct run_record *record); /* members; cleanup */
 int run_insert(struct store *store, const struct run_record *record,
                char existing[37], struct err *err);
 
-/* queued → running with the kernel fields. */
+/* queued → running with the kernel fields. A run that ends soon may leave it
+ * out: run_finish makes up for it when started_at is set. */
 int run_start(struct store *store, const struct run_record *record,
               struct err *err);
 
