@@ -136,26 +136,35 @@ static void fill_record(struct run_ticket *ticket,
   record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
 }
 
-static int have_task(struct engine *engine, const struct run_request *request,
+/* The task is not there: makes it, when it may be made so. */
+static int make_task(struct engine *engine, const struct run_record *record,
                      struct err *err) {
-  struct task_record CLEANUP(task_record_free) task = {0};
-  struct err fault = {0};
-  if (task_get(engine->store, request->task, &task, &fault) == 0)
-    return 0;
-  if (fault.kind != ERR_NOT_FOUND)
-    return err_set(err, fault.kind, "%s", fault.text);
   if (!engine->conf->auto_create)
     return err_set(err, ERR_NOT_FOUND,
                    "no task %s; make it with PUT /v1/tasks/%s first "
                    "(auto_create is off)",
-                   request->task, request->task);
-  if (task_put(engine->store, request->task, engine->conf->kernelspec, NULL,
-               request->caller, &fault) < 0 &&
+                   record->task, record->task);
+  struct err fault = {0};
+  if (task_put(engine->store, record->task, engine->conf->kernelspec, NULL,
+               record->caller, &fault) < 0 &&
       fault.kind != ERR_CONFLICT)
     return err_set(err, fault.kind, "%s", fault.text);
   int CLEANUP(mem_close_descriptor) directory =
-      place_open(engine, request->task, err);
+      place_open(engine, record->task, err);
   return directory < 0 ? -1 : 0;
+}
+
+/* Mostly the task is there; that is found out by inserting. */
+static int insert(struct engine *engine, const struct run_record *record,
+                  char existing[ID_UUID_SIZE], struct err *err) {
+  struct err fault = {0};
+  int inserted = run_insert(engine->store, record, existing, &fault);
+  if (inserted < 0 && fault.kind == ERR_NOT_FOUND) {
+    if (make_task(engine, record, err) < 0)
+      return -1;
+    return run_insert(engine->store, record, existing, err);
+  }
+  return inserted < 0 ? err_set(err, fault.kind, "%s", fault.text) : inserted;
 }
 
 /* First the place in the queue, then the row: two requests of the same moment
@@ -166,7 +175,7 @@ static int accept(struct engine *engine, struct run_ticket *ticket,
   if (turn_join(engine->turns, record->task, &ticket->turn, err) < 0)
     return -1;
   char existing[ID_UUID_SIZE];
-  int inserted = run_insert(engine->store, record, existing, err);
+  int inserted = insert(engine, record, existing, err);
   if (inserted < 0)
     return -1;
   if (inserted == 0) {
@@ -188,8 +197,7 @@ int run_submit(struct engine *engine, const struct run_request *request,
     return err_set(err, ERR_TOO_LARGE,
                    "the code has %zu bytes; at most %lld are taken",
                    request->code_length, (long long)engine->conf->code_bytes);
-  if (set_limits(ticket, engine->conf, request, err) < 0 ||
-      have_task(engine, request, err) < 0)
+  if (set_limits(ticket, engine->conf, request, err) < 0)
     return -1;
   ticket->traceback = request->traceback;
   ticket->stdin_lines = json_copy(request->stdin_lines);

@@ -1,8 +1,9 @@
 /* The floor of every measurement: what `1+1` costs a client that is nothing
  * but libzmq and an HMAC. It shares no code with Cellpost.
  *
- *   raw_client CONNECTION_FILE N
+ *   raw_client CONNECTION_FILE N [PAUSE_US]
  *
+ * pauses between two runs for PAUSE_US microseconds (default 0) and
  * prints {"client":"raw","runs":N,"samples_us":[…],"median_us":…,"p99_us":…,
  * "min_us":…} for N execute_requests, each from sending until both
  * execute_reply and idle have come; samples in the order in which they were
@@ -242,9 +243,10 @@ static void await_kernel(const struct client *client) {
 }
 
 int main(int count, char **arguments) {
-  int runs = count == 3 ? atoi(arguments[2]) : 0;
-  if (runs < 1) {
-    fputs("usage: raw_client CONNECTION_FILE N\n", stderr);
+  int runs = count == 3 || count == 4 ? atoi(arguments[2]) : 0;
+  int pause_us = count == 4 ? atoi(arguments[3]) : 0;
+  if (runs < 1 || pause_us < 0) {
+    fputs("usage: raw_client CONNECTION_FILE N [PAUSE_US]\n", stderr);
     return 2;
   }
   struct client client = {.file = read_file(arguments[1]),
@@ -260,8 +262,10 @@ int main(int count, char **arguments) {
     fail("no memory");
   for (int i = 0; i < WARM_UP; i++)
     run_once(&client);
-  for (int i = 0; i < runs; i++)
+  for (int i = 0; i < runs; i++) {
+    usleep((useconds_t)pause_us);
     times[i] = run_once(&client);
+  }
   print_figures(times, runs);
   free(times);
   zmq_close(client.shell);
