@@ -287,10 +287,16 @@ static int wait_for(struct channel *channel, unsigned names, int event,
   return mask;
 }
 
+int channel_wait_on(struct channel *channel, unsigned names,
+                    struct channel_watch *watches, unsigned count,
+                    int timeout_ms, struct err *err) {
+  return wait_for(channel, names & ((1U << SOCKETS) - 1), ZMQ_POLLIN, watches,
+                  count, timeout_ms, err);
+}
+
 int channel_wait(struct channel *channel, struct channel_watch *watches,
                  unsigned count, int timeout_ms, struct err *err) {
-  return wait_for(channel, (1U << SOCKETS) - 1, ZMQ_POLLIN, watches, count,
-                  timeout_ms, err);
+  return channel_wait_on(channel, ~0U, watches, count, timeout_ms, err);
 }
 
 int channel_wait_connected(struct channel *channel, enum channel_name name,

@@ -57,6 +57,11 @@ struct channel_watch {
  * every call, also when messages are waiting already. */
 int channel_wait(struct channel *channel, struct channel_watch *watches,
                  unsigned count, int timeout_ms, struct err *err);
+
+/* The same for the channels of the mask `names` alone. */
+int channel_wait_on(struct channel *channel, unsigned names,
+                    struct channel_watch *watches, unsigned count,
+                    int timeout_ms, struct err *err);
 #define CHANNEL_WATCHES_MAX 16
 
 /* The same, but until the kernel has taken the connection of `name`, so that a

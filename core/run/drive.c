@@ -17,6 +17,9 @@
 /* Another process may have asked to cancel: the registry is looked at. */
 #define TICK (500 * CLOCK_MS)
 #define START_PAUSE (8 * CLOCK_MS)
+/* A short run's outputs are read together with its reply, unless somebody
+ * watches: each message alone would wake this thread, beside the kernel. */
+#define GATHER (30 * CLOCK_MS)
 #define KEEPALIVE (15 * CLOCK_S)
 /* A kernel that has replied but publishes no idle is not waited for longer. */
 #define IDLE_PATIENCE (4 * CLOCK_S)
@@ -204,6 +207,7 @@ static int next_timeout(const struct drive *drive) {
   next = earliest(next, drive->dirty ? drive->publish_at : 0);
   next = earliest(next, drive->trail.flush_at);
   next = earliest(next, drive->record_at);
+  next = earliest(next, drive->gather_until);
   next = earliest(next, drive->idle_deadline);
   return clock_poll_timeout(next);
 }
@@ -226,19 +230,31 @@ static bool idle_is_missing(struct drive *drive) {
   return true;
 }
 
+static int wait_for_kernel(struct drive *drive, struct channel_watch *watches,
+                           unsigned count, struct err *err) {
+  const unsigned iopub = 1U << CHANNEL_IOPUB;
+  struct channel *channel = drive->lease->cached->channel;
+  int timeout = next_timeout(drive);
+  if (drive->gather_until == 0 || drive->execution.replied)
+    return channel_wait(channel, watches, count, timeout, err);
+  int mask = channel_wait_on(channel, ~iopub, watches, count, timeout, err);
+  if (clock_monotonic_ns() >= drive->gather_until)
+    drive->gather_until = 0;
+  return mask < 0 ? mask : mask | (int)iopub;
+}
+
 static int see_through(struct drive *drive, struct err *err) {
   while (!client_finished(&drive->execution)) {
     struct channel_watch watches[] = {
         {drive->lease->process, POLLIN, 0},
         {drive->step == DRIVE_RUNNING ? drive->live->wake : -1, POLLIN, 0},
     };
-    int mask = channel_wait(drive->lease->cached->channel, watches, 2,
-                            next_timeout(drive), err);
+    int mask = wait_for_kernel(drive, watches, COUNT_OF(watches), err);
     if (mask < 0 || take_messages(drive, mask, err) < 0)
       return -1;
     if (watches[1].revents != 0)
       check_wish(drive);
-    if (mask == 0 && watches[0].revents != 0) {
+    if (watches[0].revents != 0 && (mask == 0 || drive->gather_until != 0)) {
       last_words(drive);
       return 0;
     }
@@ -291,6 +307,7 @@ int drive_run(struct drive *drive, struct err *err) {
   drive->silent_since = now;
   drive->tick_at = now + TICK;
   drive->record_at = now + START_PAUSE;
+  drive->gather_until = drive->sink == NULL ? now + GATHER : 0;
   drive->publish_pause = PUBLISH_PAUSE;
   if (drive->record->timeout_ms > 0)
     drive->deadline = now + drive->record->timeout_ms * CLOCK_MS;

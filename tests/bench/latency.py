@@ -25,6 +25,7 @@ def check(answer):
 
 
 def timed(once, count, pause):
+    once()
     times = []
     for _ in range(count):
         time.sleep(pause)
