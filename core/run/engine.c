@@ -71,6 +71,8 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
 }
 
 int engine_start(struct engine *engine, struct err *err) {
+  if (store_maintain(engine->store, err) < 0)
+    return -1;
   int failure = pthread_create(&engine->janitor, NULL, late_janitor, engine);
   if (failure != 0)
     return err_errno(err, ERR_INTERNAL, failure, "janitor thread");
