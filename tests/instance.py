@@ -71,6 +71,7 @@ class Instance:
             "STATE": str(self.state),
             "FIRST_CELL": "no",
             "BUILD_FIRST": "no",
+            "TSAN_OPTIONS": f"suppressions={ROOT}/tests/tsan.supp",
         }
         return os.environ | own | more
 
@@ -99,8 +100,18 @@ class Instance:
         self.session.close()
         try:
             self.down()
+            self.check_logs()
         finally:
             shutil.rmtree(self.state, ignore_errors=True)
+
+    def check_logs(self):
+        """With MODE=asan or tsan a fault shows in the logs only."""
+        for name in ("app", "keeper"):
+            file = self.state / "log" / f"{name}.log"
+            text = file.read_text(errors="replace") if file.exists() else ""
+            for sign in ("Sanitizer", "runtime error"):
+                at = text.find(sign)
+                assert at < 0, f"{name}: {text[max(0, at - 500) : at + 6000]}"
 
     def pid(self, name):
         """Of "app", "keeper" or "nginx"."""
@@ -115,6 +126,7 @@ class Instance:
             stdout=log,
             stderr=log,
             start_new_session=True,
+            env=self.environment(),
         )
         log.close()
         (self.state / "pid" / "app.pid").write_text(f"{process.pid}\n")
