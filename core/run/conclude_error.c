@@ -80,25 +80,23 @@ static struct json *probe(const struct conclusion *c, const char *language,
                     "", expressions, clock_monotonic_ns() + PROBE_PATIENCE,
                     &other, &execution, NULL) < 0)
     return NULL;
+  /* Threads may write under this parent from now on: it is still this run. */
+  lease_remember(c->drive->lease->memory, execution.id, c->record->id);
   return hint_probe_result(execution.user_expressions);
 }
 
 static int compose_hint(const struct conclusion *c, const struct json *error,
-                        struct buf *out) {
+                        const struct json *seen, struct buf *out) {
   const struct run_record *record = c->record;
   const struct drive *drive = c->drive;
-  const char *language = drive->lease->cached->info.language;
-  const char *ename = json_get_text(error, "ename");
-  struct json *CLEANUP(json_done) seen =
-      probe(c, language, ename == NULL ? "" : ename);
   char line[32] = "";
   if (drive->running_line > 0)
     snprintf(line, sizeof line, "%lld", (long long)drive->running_line);
   struct hint_source source = {
       .status = run_status_name(record->status),
-      .ename = ename,
+      .ename = json_get_text(error, "ename"),
       .evalue = json_get_text(error, "evalue"),
-      .language = language,
+      .language = drive->lease->cached->info.language,
       .probe = seen,
       .packages_allowed = false,
       .state_kept = !drive->died,
@@ -117,15 +115,20 @@ struct json *conclude_error(const struct conclusion *c) {
   const struct json *error = said != NULL ? said : own;
   if (error == NULL)
     return NULL;
+  const char *language = c->drive->lease->cached->info.language;
+  const char *ename = json_get_text(error, "ename");
+  struct json *CLEANUP(json_done) seen =
+      probe(c, language, ename == NULL ? "" : ename);
   struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_SMALL);
-  compose_hint(c, error, &hint);
+  compose_hint(c, error, seen, &hint);
   struct traceback_source source = {
       .error = error,
       .code = c->record->code,
       .code_length = c->record->code_length,
-      .language = c->drive->lease->cached->info.language,
+      .language = language,
       .execution_count = c->drive->execution.execution_count,
       .style = c->traceback,
+      .probe = seen,
       .hint = hint.length == 0 ? NULL : buf_string(&hint),
   };
   struct json *report = traceback_report(&source);

@@ -141,7 +141,10 @@ static void a_slow_reader_loses_nothing(void **state) {
   char *path = mem_format("%s/written", kernel.directory);
   CLEANUP(mem_free_pointer)
   char *code =
-      mem_format("import sys\n"
+      mem_format("import sys, zmq\n"
+                 "thread = get_ipython().kernel.iopub_thread\n"
+                 "thread.schedule(lambda: "
+                 "thread.socket.setsockopt(zmq.SNDHWM, 0))\n"
                  "for i in range(10000): print('0' * 100); sys.stdout.flush()\n"
                  "open('%s', 'w').close()",
                  path);
