@@ -135,7 +135,7 @@ $(BUILD)/raw_client: tests/bench/raw_client.c
 $(BUILD)/channel_client: $(BUILD)/tests/bench/channel_client.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn")
+bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn steady stream")
 	$(Q)CELLPOST_MODE=$(MODE) /usr/bin/python3 -m tests.bench $(BENCH)
 
 clean: ## remove everything that was built

@@ -1,7 +1,6 @@
 #include "core/run/drive.h"
 
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +28,6 @@
 #define LAST_WORDS_MS 30
 /* Messages taken from one channel before the others get their turn. */
 #define BURST 256
-
-void drive_note(struct drive *drive, const char *format, ...) {
-  char text[600];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  if (drive->notes == NULL)
-    drive->notes = json_array();
-  json_push(drive->notes, json_string(text));
-}
 
 void drive_done(struct drive *drive) {
   execution_free(&drive->execution);

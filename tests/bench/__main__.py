@@ -1,6 +1,6 @@
 """`make bench`: figures as ratios within one run, never a verdict.
 
-    python3 -m tests.bench [latency] [memory] [churn]   (default: all)
+    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream]   (default: all)
 """
 
 import json
@@ -8,13 +8,15 @@ import sys
 
 from tests.instance import Instance
 
-from . import latency, memory
+from . import latency, memory, steady, stream
 
 
 PARTS = {
     "latency": latency.measure,
     "memory": memory.idle_tasks,
     "churn": memory.come_and_go,
+    "steady": steady.measure,
+    "stream": stream.measure,
 }
 
 
