@@ -233,9 +233,32 @@ static void apply(struct terminal *terminal,
   }
 }
 
+/* Lines that the same write scrolls off the screen need not be put on it.
+ * Returns how much of the text became final at once. */
+static size_t pass_through(struct terminal *terminal, const char *text,
+                           size_t length) {
+  if (!terminal->at_end || terminal->row + 1 < terminal->count ||
+      length < SCREEN_LINES)
+    return 0;
+  const char *back = memchr(text, '\r', length);
+  length = back == NULL ? length : (size_t)(back - text);
+  back = memchr(text, '\b', length);
+  length = back == NULL ? length : (size_t)(back - text);
+  for (int lines = 0; lines < SCREEN_LINES; lines++) {
+    const char *newline = memrchr(text, '\n', length);
+    if (newline == NULL)
+      return 0;
+    length = (size_t)(newline - text);
+  }
+  flush_screen(terminal);
+  terminal_store_append(&terminal->store, text, length + 1);
+  return length + 1;
+}
+
 static void write_plain(struct terminal *terminal, const char *text,
                         size_t length) {
   const char *end = text + length;
+  text += pass_through(terminal, text, length);
   while (text < end) {
     size_t run = terminal_plain_run(text, (size_t)(end - text));
     if (run > 0) {

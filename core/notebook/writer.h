@@ -81,6 +81,12 @@ int notebook_update_output(struct notebook *notebook, const char *id,
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err);
 
+/* With FS_SYNC_NONE: brings to the disk what was published since the last call,
+ * for a caller that does so now and then; nothing to do costs nothing. A loss
+ * of power before that may leave an older version, or one with a damaged end.
+ */
+int notebook_sync(struct notebook *notebook, struct err *err);
+
 /* True when a cell with that id is there. */
 bool notebook_has_cell(const struct notebook *notebook, const char *id);
 int64_t notebook_cells(const struct notebook *notebook);
@@ -93,5 +99,9 @@ struct notebook_counters {
   uint64_t bytes;    /* written */
 };
 void notebook_counters(struct notebook_counters *ret);
+
+/* Whether notebooks in this directory cost what a cell costs: 0, or -1 and what
+ * its filesystem lacks; then every version is written whole. For doctor. */
+int notebook_probe(int directory, struct err *err);
 
 #endif

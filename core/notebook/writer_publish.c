@@ -115,7 +115,7 @@ static int copy_range(int from, off_t from_at, int to, off_t to_at,
 /* A lease says that no other open description of the file exists, and none
  * comes into being before it ends (with the descriptor). Who tries waits, and
  * we are sent a signal, whose default would be to end us: SIGURG is ignored. */
-static bool take_lease(int file) {
+bool take_lease(int file) {
   return fcntl(file, F_SETSIG, SIGURG) == 0 &&
          fcntl(file, F_SETLEASE, F_WRLCK) == 0;
 }
@@ -293,7 +293,18 @@ int publish(struct notebook *notebook, const struct change *change,
   if (exchanged == 0)
     notebook->spare.inode = 0;
   notebook->published = written;
+  notebook->unsynced = notebook->sync == FS_SYNC_NONE;
   if (notebook->sync == FS_SYNC_DATA && fsync(notebook->directory) < 0)
     return fail(err, "bringing its name to the disk") + 2;
+  return 0;
+}
+
+int notebook_sync(struct notebook *notebook, struct err *err) {
+  if (!notebook->unsynced)
+    return 0;
+  CLEANUP(mem_close_descriptor) int file = open_published(notebook);
+  if (file < 0 || fdatasync(file) < 0 || fsync(notebook->directory) < 0)
+    return fail(err, "bringing it to the disk");
+  notebook->unsynced = false;
   return 0;
 }

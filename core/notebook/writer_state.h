@@ -2,6 +2,7 @@
  *
  *   writer.c          the interface: which bytes change
  *   writer_publish.c  how a new version gets on the disk
+ *   writer_probe.c    whether a filesystem has what that needs
  *   writer_index.c    .notebook.index: what spares the next process a scan
  *   writer_open.c     a notebook that is there, or is none, or is damaged
  *   writer_scan.c     the bytes of a notebook: our layout, or any other
@@ -47,6 +48,7 @@ struct notebook {
   size_t preamble;     /* bytes up to and with the '[' of "cells" */
   struct table table;
   uint64_t sequence; /* of the index as it was last read or written */
+  bool unsynced;     /* notebook_sync has something to do */
 };
 
 /* The next version: the published bytes up to `from`, then `bytes`, then the
@@ -67,6 +69,8 @@ int publish(struct notebook *notebook, const struct change *change,
 /* Appends a range of the published file. */
 int published_read(const struct notebook *notebook, size_t from, size_t length,
                    struct buf *out, struct err *err);
+/* True when nobody else has the file open; holds until it is closed. */
+bool take_lease(int file);
 struct fingerprint fingerprint_of(const struct stat *status);
 bool fingerprint_equal(const struct fingerprint *a,
                        const struct fingerprint *b);

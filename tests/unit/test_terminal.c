@@ -247,6 +247,31 @@ static void shrinks_a_text_without_a_gap(void **state) {
   terminal_free(terminal);
 }
 
+/* What scrolls off in one write is the same as what scrolls off in many, and
+ * what is still on the screen can be written over. */
+static void a_screen_can_be_written_over_after_a_flood(void **state) {
+  (void)state;
+  for (int lines = 20; lines < 30; lines++) {
+    struct buf flood CLEANUP(buf_free) = BUF_INIT(10000);
+    struct buf want CLEANUP(buf_free) = BUF_INIT(10000);
+    for (int i = 0; i < lines; i++)
+      buf_format(&flood, "line %02d\n", i);
+    buf_text(&flood, "end\x1b[23F*\r");
+    for (int i = 0; i < lines; i++)
+      buf_format(&want, "%cine %02d\n",
+                 i == (lines < 23 ? 0 : lines - 23) ? '*' : 'l', i);
+    buf_text(&want, "end");
+    struct terminal *once = terminal_new(5000, 5000);
+    terminal_write(once, "", 0);
+    terminal_write(once, flood.data, flood.length);
+    check(once, buf_string(&want));
+    struct terminal *often = terminal_new(5000, 5000);
+    for (size_t i = 0; i < flood.length; i++)
+      terminal_write(often, flood.data + i, 1);
+    check(often, buf_string(&want));
+  }
+}
+
 static void a_flood_costs_no_memory(void **state) {
   (void)state;
   struct terminal *terminal = terminal_new(1000, 3000);
@@ -275,6 +300,7 @@ int main(void) {
       cmocka_unit_test(never_cuts_a_character_or_a_colour),
       cmocka_unit_test(shrinks_and_stays_exact),
       cmocka_unit_test(shrinks_a_text_without_a_gap),
+      cmocka_unit_test(a_screen_can_be_written_over_after_a_flood),
       cmocka_unit_test(a_flood_costs_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -414,6 +414,33 @@ static void with_sync_the_same_is_written(void **state) {
   remove_place(&place);
 }
 
+static void a_later_sync_is_possible(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  append(notebook, "a", "1", "x\n");
+  good(notebook_sync(notebook, &err), &err);
+  /* Nothing to do now: not even a look at the file. */
+  unlinkat(place.directory, NOTEBOOK, 0);
+  good(notebook_sync(notebook, &err), &err);
+  notebook_close(notebook);
+  remove_place(&place);
+}
+
+static void a_filesystem_can_be_asked(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct err err = {0};
+  good(notebook_probe(place.directory, &err), &err);
+  assert_int_equal(count_files(&place, "probe"), 0);
+  int processes = open("/proc/self", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(notebook_probe(processes, &err), -1);
+  assert_int_equal(err.kind, ERR_IO);
+  close(processes);
+  remove_place(&place);
+}
+
 /* Random operations against a model of sources; sometimes the notebook is
  * opened anew, with or without its index, and sometimes a reader holds the
  * file. */
@@ -499,6 +526,8 @@ int main(void) {
       cmocka_unit_test(another_process_is_noticed),
       cmocka_unit_test(a_file_that_went_away_is_noticed),
       cmocka_unit_test(with_sync_the_same_is_written),
+      cmocka_unit_test(a_later_sync_is_possible),
+      cmocka_unit_test(a_filesystem_can_be_asked),
       cmocka_unit_test(random_operations_agree_with_a_model),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
