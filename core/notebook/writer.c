@@ -17,7 +17,7 @@ int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
     *set_aside = NULL;
   struct notebook *notebook CLEANUP(notebook_done) = mem_new(sizeof *notebook);
   notebook->sync = sync;
-  notebook->index = -1;
+  notebook->index = notebook->published_file = notebook->spare_file = -1;
   notebook->directory =
       openat(task_directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (notebook->directory < 0)
@@ -29,9 +29,16 @@ int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
   return 0;
 }
 
+void notebook_sync_later(struct notebook *notebook, struct fs_later *later) {
+  if (fstat(notebook->directory, &notebook->key) == 0)
+    notebook->later = later;
+}
+
 void notebook_close(struct notebook *notebook) {
   if (notebook == NULL)
     return;
+  mem_close_descriptor(&notebook->published_file);
+  mem_close_descriptor(&notebook->spare_file);
   mem_close_descriptor(&notebook->directory);
   mem_close_descriptor(&notebook->index);
   table_free(&notebook->table);

@@ -26,6 +26,7 @@
 
 #include "core/base/err.h"
 #include "core/base/fs.h"
+#include "core/base/fs_later.h"
 #include "core/base/json.h"
 #include "core/notebook/cell.h"
 
@@ -43,6 +44,10 @@ struct notebook;
  * system calls and 80 bytes a cell. Any other one is read and checked whole. */
 int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
                   char **set_aside, struct err *err);
+/* From now on each version is also given to `later` (borrowed), which brings it
+ * to the disk within a second. For a notebook opened with FS_SYNC_NONE; holds
+ * two descriptors of the notebook open meanwhile. */
+void notebook_sync_later(struct notebook *notebook, struct fs_later *later);
 void notebook_close(struct notebook *notebook); /* NULL is fine */
 void notebook_done(struct notebook **notebook);
 
@@ -80,12 +85,6 @@ int notebook_update_output(struct notebook *notebook, const char *id,
  * such code cell. */
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err);
-
-/* With FS_SYNC_NONE: brings to the disk what was published since the last call,
- * for a caller that does so now and then; nothing to do costs nothing. A loss
- * of power before that may leave an older version, or one with a damaged end.
- */
-int notebook_sync(struct notebook *notebook, struct err *err);
 
 /* True when a cell with that id is there. */
 bool notebook_has_cell(const struct notebook *notebook, const char *id);

@@ -25,8 +25,7 @@ static int write_whole(struct notebook *notebook, struct scan *scan,
     return -1;
   /* The file that was there is none of ours, to be written to piecemeal. */
   if (notebook->spare.inode != 0)
-    unlinkat(notebook->directory, NOTEBOOK_SPARE, 0);
-  notebook->spare.inode = 0;
+    spare_drop(notebook);
   return result;
 }
 

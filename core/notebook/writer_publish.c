@@ -120,31 +120,52 @@ bool take_lease(int file) {
          fcntl(file, F_SETLEASE, F_WRLCK) == 0;
 }
 
+/* Gives a lease back and keeps the file; false when that cannot be told: then
+ * it must be closed, since whoever opens it would have to wait. */
+static bool end_lease(int file) {
+  fcntl(file, F_SETLEASE, F_UNLCK);
+  return fcntl(file, F_GETLEASE) == F_UNLCK;
+}
+
+/* Whether the spare's name leads to this file. */
+static bool is_named_spare(const struct notebook *notebook,
+                           const struct stat *file) {
+  struct stat named;
+  return fstatat(notebook->directory, NOTEBOOK_SPARE, &named,
+                 AT_SYMLINK_NOFOLLOW) == 0 &&
+         named.st_ino == file->st_ino && named.st_dev == file->st_dev;
+}
+
 /* Opens the spare when it is known, nobody has it open, no other name leads to
  * it, and it is what it was. */
-static int open_spare(const struct notebook *notebook) {
+static int open_spare(struct notebook *notebook) {
   if (notebook->spare.inode == 0)
     return -1;
   CLEANUP(mem_close_descriptor)
-  int file = openat(notebook->directory, NOTEBOOK_SPARE,
-                    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int file = mem_steal_descriptor(&notebook->spare_file);
+  bool kept = file >= 0;
+  if (!kept)
+    file = openat(notebook->directory, NOTEBOOK_SPARE,
+                  O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat status;
   if (file < 0 || !take_lease(file) || fstat(file, &status) < 0)
     return -1;
   struct fingerprint found = fingerprint_of(&status);
   bool same = S_ISREG(status.st_mode) && status.st_nlink == 1 &&
-              fingerprint_equal(&found, &notebook->spare);
+              fingerprint_equal(&found, &notebook->spare) &&
+              (!kept || is_named_spare(notebook, &status));
   return same ? mem_steal_descriptor(&file) : -1;
 }
 
-static void drop_spare(struct notebook *notebook) {
+void spare_drop(struct notebook *notebook) {
   unlinkat(notebook->directory, NOTEBOOK_SPARE, 0);
+  mem_close_descriptor(&notebook->spare_file);
   notebook->spare.inode = 0;
 }
 
 /* A new, empty spare; who still reads the old one keeps it. */
 static int make_spare(struct notebook *notebook, struct err *err) {
-  drop_spare(notebook);
+  spare_drop(notebook);
   int file = openat(notebook->directory, NOTEBOOK_SPARE,
                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file < 0)
@@ -183,7 +204,8 @@ static int write_version(const struct notebook *notebook,
 }
 
 /* Cuts the file where the version ends, brings it to the disk when that was
- * asked for, and says what it then is. */
+ * asked for, and says what it then is. It stays open for a sync that comes
+ * later. */
 static int finish_version(const struct notebook *notebook, int *file,
                           size_t size, struct fingerprint *ret,
                           struct err *err) {
@@ -195,10 +217,12 @@ static int finish_version(const struct notebook *notebook, int *file,
     return fail(err, "cutting it to size");
   if (notebook->sync == FS_SYNC_DATA && fdatasync(*file) < 0)
     return fail(err, "bringing it to the disk");
+  *ret = fingerprint_of(&status);
+  if (notebook->later != NULL && end_lease(*file))
+    return 0;
   /* Filesystems over a network tell of a full disk only here. */
   if (close(mem_steal_descriptor(file)) < 0 && errno != EINTR)
     return fail(err, "closing it");
-  *ret = fingerprint_of(&status);
   return 0;
 }
 
@@ -231,11 +255,23 @@ static void give_up_spare(struct notebook *notebook, int file, size_t start,
   struct stat status;
   if (!full || file < 0 || start == 0 || ftruncate(file, (off_t)start) < 0 ||
       fstat(file, &status) < 0) {
-    drop_spare(notebook);
+    spare_drop(notebook);
     return;
   }
   notebook->spare = fingerprint_of(&status);
   index_distrust_spare(notebook, start);
+}
+
+/* After the exchange the files have changed their parts. */
+static void keep_files(struct notebook *notebook, int *file, bool exchanged) {
+  mem_close_descriptor(&notebook->spare_file);
+  if (exchanged)
+    notebook->spare_file = mem_steal_descriptor(&notebook->published_file);
+  mem_close_descriptor(&notebook->published_file);
+  notebook->published_file = mem_steal_descriptor(file);
+  if (notebook->later != NULL && notebook->published_file >= 0)
+    fs_later_add(notebook->later, &notebook->key, notebook->published_file,
+                 notebook->directory);
 }
 
 static int check_change(const struct notebook *notebook,
@@ -284,7 +320,7 @@ int publish(struct notebook *notebook, const struct change *change,
   }
   int exchanged = put_in_place(notebook, err);
   if (exchanged < 0) {
-    drop_spare(notebook);
+    spare_drop(notebook);
     return -1;
   }
   atomic_fetch_add(copy ? &count_copied : &count_appended, 1);
@@ -293,18 +329,8 @@ int publish(struct notebook *notebook, const struct change *change,
   if (exchanged == 0)
     notebook->spare.inode = 0;
   notebook->published = written;
-  notebook->unsynced = notebook->sync == FS_SYNC_NONE;
+  keep_files(notebook, &file, exchanged != 0);
   if (notebook->sync == FS_SYNC_DATA && fsync(notebook->directory) < 0)
     return fail(err, "bringing its name to the disk") + 2;
-  return 0;
-}
-
-int notebook_sync(struct notebook *notebook, struct err *err) {
-  if (!notebook->unsynced)
-    return 0;
-  CLEANUP(mem_close_descriptor) int file = open_published(notebook);
-  if (file < 0 || fdatasync(file) < 0 || fsync(notebook->directory) < 0)
-    return fail(err, "bringing it to the disk");
-  notebook->unsynced = false;
   return 0;
 }

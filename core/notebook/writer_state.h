@@ -21,6 +21,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/fs_later.h"
 #include "core/notebook/writer.h"
 #include "core/notebook/writer_table.h"
 
@@ -42,13 +43,17 @@ struct notebook {
   int directory;
   int index; /* of .notebook.index; -1: there is none */
   enum fs_sync sync;
+  struct fs_later *later; /* NULL: nothing is synced later */
+  struct stat key;        /* of the directory: names the notebook there */
   struct fingerprint published;
   struct fingerprint spare;
+  /* With `later`, our own open descriptions of the two files, so that a file
+   * that is being synced is no file that somebody else has open; or -1. */
+  int published_file, spare_file;
   size_t spare_common; /* so many first bytes of the spare are as published */
   size_t preamble;     /* bytes up to and with the '[' of "cells" */
   struct table table;
   uint64_t sequence; /* of the index as it was last read or written */
-  bool unsynced;     /* notebook_sync has something to do */
 };
 
 /* The next version: the published bytes up to `from`, then `bytes`, then the
@@ -66,6 +71,8 @@ struct change {
  * ERR_CONFLICT: another process wrote. */
 int publish(struct notebook *notebook, const struct change *change,
             struct err *err);
+/* Removes the spare; who still reads it keeps it. */
+void spare_drop(struct notebook *notebook);
 /* Appends a range of the published file. */
 int published_read(const struct notebook *notebook, size_t from, size_t length,
                    struct buf *out, struct err *err);

@@ -10,6 +10,7 @@
 #include "core/notebook/media.h"
 #include "core/report/text.h"
 #include "core/run/answer.h"
+#include "core/run/durable.h"
 #include "core/run/engine_private.h"
 
 /* How the run ended, from what was seen of it. */
@@ -273,6 +274,7 @@ void conclude(struct conclusion *c) {
   if (media_store(c->task_directory, c->outputs, engine_sync(c->drive->engine),
                   &media, &media_count, &err) < 0)
     drive_note(c->drive, "images are not stored as files: %s", err.text);
+  durable_artifacts(c->drive->engine, c->task_directory, media, media_count);
   record->images = answer_images(record->task, media, media_count);
   size_t omitted = list_files(c);
   record->truncated = truncation(c, omitted);
@@ -280,6 +282,8 @@ void conclude(struct conclusion *c) {
   struct media whole;
   write_prompt(c);
   bool has_whole = write_texts(c, &whole);
+  if (has_whole)
+    durable_artifacts(c->drive->engine, c->task_directory, &whole, 1);
   write_notebook(c);
   apply_updates(c);
   if (c->drive->notes != NULL)

@@ -70,8 +70,16 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
   return 0;
 }
 
+static void tell_sync_failure(void *context, const struct err *err) {
+  (void)context;
+  log_error("%s", err->text);
+}
+
 int engine_start(struct engine *engine, struct err *err) {
   if (store_maintain(engine->store, err) < 0)
+    return -1;
+  if (engine->conf->sync == CONF_SYNC_BACKGROUND &&
+      fs_later_start(tell_sync_failure, NULL, &engine->later, err) < 0)
     return -1;
   int failure = pthread_create(&engine->janitor, NULL, late_janitor, engine);
   if (failure != 0)
@@ -101,6 +109,7 @@ void engine_close(struct engine *engine, double seconds) {
     return;
   stop_janitor(engine);
   channel_cache_free(engine->cache);
+  fs_later_stop(engine->later);
   channel_context_free(engine->context);
   turns_free(engine->turns);
   live_runs_free(engine->live);

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "core/base/fs.h"
+#include "core/base/fs_later.h"
 #include "core/base/id.h"
 #include "core/base/mime.h"
 #include "core/jupyter/cache.h"
@@ -17,6 +18,7 @@
 struct engine {
   const struct conf *conf;
   struct store *store;
+  struct fs_later *later; /* sync = background; else NULL */
   struct channel_context *context;
   struct channel_cache *cache;
   struct turns *turns;

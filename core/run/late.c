@@ -70,6 +70,8 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
   if (notebook_open(directory, engine_sync(engine), &memory->notebook, &aside,
                     err) < 0)
     return NULL;
+  if (engine->later != NULL)
+    notebook_sync_later(memory->notebook, engine->later);
   if (aside != NULL)
     log_warning("notebook.ipynb of task %s was no notebook; it is now %s", task,
                 aside);

@@ -112,6 +112,8 @@ static void *maintain(void *argument) {
     }
     pause = is_long && !copied ? BUSY_MS : CALM_MS;
   }
+  if (maintenance->sync && (dirty || !copied))
+    db_sync_wal(maintenance->db, NULL);
   return NULL;
 }
 

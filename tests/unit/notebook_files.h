@@ -81,11 +81,27 @@ MAYBE_UNUSED static size_t count_files(const struct place *place,
   return count;
 }
 
+/* When it is set, notebooks are also synced later. */
+MAYBE_UNUSED static struct fs_later *later;
+
+MAYBE_UNUSED static int start_later(void **state) {
+  (void)state;
+  return fs_later_start(NULL, NULL, &later, NULL);
+}
+
+MAYBE_UNUSED static int stop_later(void **state) {
+  (void)state;
+  fs_later_stop(MEM_STEAL(later));
+  return 0;
+}
+
 MAYBE_UNUSED static struct notebook *open_notebook(const struct place *place) {
   struct notebook *notebook = NULL;
   struct err err = {0};
   if (notebook_open(place->directory, FS_SYNC_NONE, &notebook, NULL, &err) < 0)
     fail_msg("%s", err.text);
+  if (later != NULL)
+    notebook_sync_later(notebook, later);
   return notebook;
 }
 

@@ -66,10 +66,23 @@ static void replace_last(struct notebook *notebook, const char *source) {
   notebook_replace_code(notebook, &cell, NULL);
 }
 
+/* Whether the story syncs each version itself, or has it synced later. */
+static bool sync_later;
+
+static int open_for_story(const struct place *place, struct notebook **ret) {
+  if (!sync_later)
+    return notebook_open(place->directory, FS_SYNC_DATA, ret, NULL, NULL);
+  if (start_later(NULL) < 0 ||
+      notebook_open(place->directory, FS_SYNC_NONE, ret, NULL, NULL) < 0)
+    return -1;
+  notebook_sync_later(*ret, later);
+  return 0;
+}
+
 /* All ways of writing, on a notebook that has a cell "first". */
 static void story(const struct place *place) {
   struct notebook *notebook = NULL;
-  if (notebook_open(place->directory, FS_SYNC_DATA, &notebook, NULL, NULL) < 0)
+  if (open_for_story(place, &notebook) < 0)
     return;
   progress->open = true;
   append(notebook, "a cell");
@@ -420,6 +433,11 @@ static void the_disk_is_full(void **state) {
   assert_int_equal(status, 0);
 }
 
+static int set_sync_later(void **state) {
+  sync_later = true;
+  return share_progress(state);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(killed_around_each_system_call),
@@ -431,5 +449,8 @@ int main(void) {
     cmocka_unit_test(killed_at_random),
     cmocka_unit_test(the_disk_is_full),
   };
-  return cmocka_run_group_tests(tests, share_progress, NULL);
+  int failed = cmocka_run_group_tests_name("synced at once", tests,
+                                           share_progress, NULL);
+  return failed + cmocka_run_group_tests_name("synced later", tests,
+                                              set_sync_later, NULL);
 }
