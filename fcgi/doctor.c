@@ -18,6 +18,7 @@
 #include "core/base/mime.h"
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/control.h"
+#include "core/notebook/writer.h"
 #include "fcgi/listener.h"
 
 #define DETAIL_SIZE 400
@@ -124,37 +125,25 @@ static bool look_at_pidfd(const struct conf *conf, char *detail) {
   return say(true, detail, "deaths are seen at once");
 }
 
-static int new_file(const char *path) {
-  return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-}
-
-static bool has_lease(const char *path) {
-  CLEANUP(mem_close_descriptor) int file = new_file(path);
-  return file >= 0 && fcntl(file, F_SETLEASE, F_WRLCK) == 0;
-}
-
-static bool has_exchange(const char *path, const char *other) {
-  CLEANUP(mem_close_descriptor) int file = new_file(other);
-  return file >= 0 &&
-         renameat2(AT_FDCWD, path, AT_FDCWD, other, RENAME_EXCHANGE) == 0;
-}
-
 static bool look_at_state(const struct conf *conf, char *detail) {
   CLEANUP(mem_free_pointer)
   char *directory = mem_format("%s/doctor-XXXXXX", conf->state_directory);
   if (mkdtemp(directory) == NULL)
     return say(false, detail, "%.200s: %s", conf->state_directory,
                strerror(errno));
-  CLEANUP(mem_free_pointer) char *one = mem_format("%s/1", directory);
-  CLEANUP(mem_free_pointer) char *two = mem_format("%s/2", directory);
-  bool lease = has_lease(one), exchange = has_exchange(one, two);
-  unlink(one);
-  unlink(two);
   rmdir(directory);
-  return say(true, detail, "%.200s: writable, %s, %s", conf->state_directory,
-             lease ? "write leases" : "no write leases (notebooks are copied)",
-             exchange ? "exchange of names"
-                      : "no exchange of names (notebooks are copied)");
+  return say(true, detail, "%.200s is writable", conf->state_directory);
+}
+
+static bool look_at_notebooks(const struct conf *conf, char *detail) {
+  struct err err;
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(conf->state_directory, &err);
+  if (directory < 0 || notebook_probe(directory, &err) != 0)
+    return say(false, detail, "each version is written whole: %.300s",
+               err.text);
+  return say(true, detail,
+             "cells are appended (write lease, exchange of names)");
 }
 
 static bool look_at_descriptors(const struct conf *conf, char *detail) {
@@ -213,6 +202,7 @@ static const struct check checks[] = {
     {"openat2", look_at_openat2, NEED_ALWAYS},
     {"pidfd", look_at_pidfd, NEED_ALWAYS},
     {"state", look_at_state, NEED_ALWAYS},
+    {"notebooks", look_at_notebooks, NEED_NEVER},
     {"kernelspec", look_at_kernelspec, NEED_ALWAYS},
     {"keeper", look_at_keeper, NEED_NEVER},
     {"descriptors", look_at_descriptors, NEED_NEVER},
