@@ -37,11 +37,13 @@ def free_port():
 
 
 def alive(pid):
+    """A zombie is dead, unless threads of it still end: they hold its files."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        threads = len(os.listdir(f"/proc/{pid}/task"))
     except OSError:
         return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    return threads > 1 or stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 class Instance:

@@ -59,8 +59,10 @@ wait_until() {
   done
 }
 
-# A zombie, which waits for a lazy parent, is gone, too (proc(5): state Z).
-is_gone() { ! grep -qs $'^State:\t[^ZX]' "/proc/$1/status"; }
+# A zombie, which waits for a lazy parent, is gone, too (proc(5): state Z), but
+# not while threads of it still end: they hold its sockets.
+is_gone() { ! grep -qs $'^State:\t[^ZX]' "/proc/$1/status" && [ -z "$(other_thread "$1")" ]; }
+other_thread() { find "/proc/$1/task" -mindepth 1 -maxdepth 1 ! -name "$1" -print -quit 2>/dev/null; }
 
 # Ends one process: TERM, a second TERM, KILL: stop_process NAME SECONDS
 stop_process() {

@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import pwd
 import random
 import sqlite3
 import subprocess
@@ -117,8 +118,14 @@ def test_both_killed_at_random_moments(own):
 def test_two_apps_serve_one_task_in_turn(own):
     """A second app process on the same state: turns hold between processes."""
     own.post("t", "n = 0")
-    command = [own.program("cellpost"), "-c", own.conf]
+    command = [own.state / "bin" / "cellpost"]
+    user = {}
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam("www-data")
+        user = {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
     environment = {
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "CELLPOST_CONF": str(own.conf),
         "REQUEST_METHOD": "POST",
         "SCRIPT_NAME": "",
         "REQUEST_URI": "/v1/tasks/t/execute",
@@ -132,8 +139,14 @@ def test_two_apps_serve_one_task_in_turn(own):
 
     def by_cgi(_):
         done = subprocess.run(
-            command, input=body, env=environment | {"CONTENT_LENGTH": str(len(body))}, capture_output=True, timeout=60
+            command,
+            input=body,
+            env=environment | {"CONTENT_LENGTH": str(len(body))},
+            capture_output=True,
+            timeout=60,
+            **user,
         )
+        assert done.returncode == 0, done.stderr
         return json.loads(done.stdout.split(b"\r\n\r\n", 1)[1])["status"]
 
     def by_http(_):
