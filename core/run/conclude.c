@@ -13,8 +13,10 @@
 #include "core/run/durable.h"
 #include "core/run/engine_private.h"
 
-/* How the run ended, from what was seen of it. */
-static enum run_status status_of(const struct drive *drive) {
+/* How the run ended, from what was seen of it. A cell without a reply failed
+ * when it shows an error. */
+static enum run_status status_of(const struct conclusion *c) {
+  const struct drive *drive = c->drive;
   bool finished = client_finished(&drive->execution) ||
                   (drive->execution.replied && !drive->died);
   if (drive->died && drive->end.end == KERNEL_END_OOM)
@@ -23,7 +25,9 @@ static enum run_status status_of(const struct drive *drive) {
     return drive->verdict;
   if (drive->died && !(finished && drive->execution.ask_exit))
     return RUN_KERNEL_DIED;
-  return drive->execution.failed ? RUN_ERROR : RUN_OK;
+  bool failed = drive->execution.replied ? drive->execution.failed
+                                         : conclude_kernel_error(c) != NULL;
+  return failed ? RUN_ERROR : RUN_OK;
 }
 
 static void describe_death(const struct drive *drive,
@@ -262,12 +266,12 @@ static void write_registry(struct conclusion *c, const struct media *media,
 void conclude(struct conclusion *c) {
   struct run_record *record = c->record;
   record->ended_at = clock_wall_us();
-  record->status = status_of(c->drive);
+  c->outputs = collector_outputs(c->drive->collector);
+  record->status = status_of(c);
   record->execution_count = c->drive->execution.execution_count;
   record->ended_by = mem_copy_text(c->drive->ended_by);
   describe_death(c->drive, record);
   measure(c);
-  c->outputs = collector_outputs(c->drive->collector);
   struct media *CLEANUP(mem_free_pointer) media = NULL;
   size_t media_count = 0;
   struct err err = {0};

@@ -24,7 +24,10 @@ struct conclusion {
  * the same. */
 void conclude(struct conclusion *c);
 
-/* conclude_error.c: the answer's error object for the record's status, with
+/* conclude_error.c: the error that the kernel published last, or that of its
+ * reply; NULL when there is none. Borrowed. Needs c->outputs. */
+const struct json *conclude_kernel_error(const struct conclusion *c);
+/* The answer's error object for the record's status, with
  * hint; NULL when there is none. */
 struct json *conclude_error(const struct conclusion *c);
 

@@ -15,8 +15,7 @@
  * not answer by then is not asked again. */
 #define PROBE_PATIENCE (1 * CLOCK_S)
 
-/* The error that the kernel published last, or that of its reply. Borrowed. */
-static const struct json *kernel_error(const struct conclusion *c) {
+const struct json *conclude_kernel_error(const struct conclusion *c) {
   for (size_t i = json_length(c->outputs); i-- > 0;) {
     const struct json *output = json_at(c->outputs, i);
     const char *type = json_get_text(output, "output_type");
@@ -110,7 +109,7 @@ static int compose_hint(const struct conclusion *c, const struct json *error,
 }
 
 struct json *conclude_error(const struct conclusion *c) {
-  const struct json *said = kernel_error(c);
+  const struct json *said = conclude_kernel_error(c);
   struct json *CLEANUP(json_done) own = said == NULL ? own_error(c) : NULL;
   const struct json *error = said != NULL ? said : own;
   if (error == NULL)

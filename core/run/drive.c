@@ -20,8 +20,9 @@
  * watches: each message alone would wake this thread, beside the kernel. */
 #define GATHER (30 * CLOCK_MS)
 #define KEEPALIVE (15 * CLOCK_S)
-/* A kernel that has replied but publishes no idle is not waited for longer. */
-#define IDLE_PATIENCE (4 * CLOCK_S)
+/* A run has ended when the kernel has replied and is idle. Once one of both has
+ * come, the other one, which some kernels forget, is not waited for longer. */
+#define OTHER_HALF_PATIENCE (4 * CLOCK_S)
 /* exit() replies first and ends the process then. */
 #define EXIT_PATIENCE_MS 3000
 /* What a dead kernel had sent is read until it is quiet for so long. */
@@ -98,9 +99,9 @@ static void observe(struct drive *drive, enum channel_name from,
   case CLIENT_NOTHING:
     break;
   }
-  if (drive->execution.replied && !drive->execution.idle &&
-      drive->idle_deadline == 0)
-    drive->idle_deadline = clock_monotonic_ns() + IDLE_PATIENCE;
+  if (drive->execution.replied != drive->execution.idle &&
+      drive->half_deadline == 0)
+    drive->half_deadline = clock_monotonic_ns() + OTHER_HALF_PATIENCE;
 }
 
 static int take_messages(struct drive *drive, int mask, struct err *err) {
@@ -196,7 +197,7 @@ static int next_timeout(const struct drive *drive) {
   next = earliest(next, drive->trail.flush_at);
   next = earliest(next, drive->record_at);
   next = earliest(next, drive->gather_until);
-  next = earliest(next, drive->idle_deadline);
+  next = earliest(next, drive->half_deadline);
   return clock_poll_timeout(next);
 }
 
@@ -210,11 +211,16 @@ static void last_words(struct drive *drive) {
   drive_read_end(drive);
 }
 
-static bool idle_is_missing(struct drive *drive) {
-  if (drive->idle_deadline == 0 || clock_monotonic_ns() < drive->idle_deadline)
+static bool half_is_missing(struct drive *drive) {
+  if (drive->half_deadline == 0 || client_finished(&drive->execution) ||
+      clock_monotonic_ns() < drive->half_deadline)
     return false;
-  drive_note(drive, "the kernel replied but did not publish that it is idle; "
-                    "output may be missing");
+  drive_note(drive, "%s",
+             drive->execution.replied
+                 ? "the kernel replied but did not publish that it is idle; "
+                   "output may be missing"
+                 : "the kernel is idle again but sent no reply; whether the "
+                   "cell succeeded is told by its outputs alone");
   return true;
 }
 
@@ -247,7 +253,7 @@ static int see_through(struct drive *drive, struct err *err) {
       return 0;
     }
     do_what_is_due(drive);
-    if (drive->abandoned || idle_is_missing(drive))
+    if (drive->abandoned || half_is_missing(drive))
       return 0;
   }
   return 0;
@@ -260,7 +266,7 @@ static int send(struct drive *drive, struct err *err) {
       .allow_stdin = drive->stdin_lines != NULL,
   };
   execution_free(&drive->execution);
-  drive->idle_deadline = 0;
+  drive->half_deadline = 0;
   if (client_execute(drive->lease->cached->channel, drive->record->code,
                      drive->record->code_length, &options, &drive->execution,
                      err) < 0)

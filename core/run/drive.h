@@ -49,7 +49,7 @@ struct drive {
   enum drive_step step;
   int64_t deadline; /* of the run, or of the ladder's present step; 0: none */
   int64_t record_at, gather_until, publish_at, tick_at, silent_since,
-      idle_deadline;
+      half_deadline;
   int64_t publish_pause;
   bool dirty;
   size_t lines_given;

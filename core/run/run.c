@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/process.h"
 #include "core/run/answer.h"
@@ -95,6 +96,17 @@ static void fill_start(struct run_record *record, const struct lease *lease) {
   record->cell = record->silent ? NULL : mem_copy_text(record->id);
 }
 
+/* The cell stands in the notebook already, but the kernel did not run it. */
+static void mark_not_run(struct drive *drive, const char *task,
+                         struct code_cell *cell) {
+  struct err err = {0};
+  struct notebook *notebook =
+      late_notebook(drive->engine, task, drive->lease->memory, &err);
+  cell->status = run_status_name(RUN_NOT_RUN);
+  if (notebook == NULL || notebook_replace_code(notebook, cell, &err) < 0)
+    log_error("the notebook shows as running what was not run: %s", err.text);
+}
+
 /* With a kernel at hand: everything from the notebook's new cell to the
  * record's last word. */
 static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
@@ -123,8 +135,11 @@ static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
                      &c->before, &fault) < 0)
     drive_note(drive, "changed files are not listed: %s", fault.text);
   c->cpu_before_us = process_cpu(lease->kernel.pid);
-  if (drive_run(drive, err) < 0)
+  if (drive_run(drive, err) < 0) {
+    if (c->cell != NULL)
+      mark_not_run(drive, record->task, &cell);
     return -1;
+  }
   lease->memory->runs++;
   conclude(c);
   return 0;
