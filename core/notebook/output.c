@@ -280,6 +280,17 @@ size_t collector_first_change(struct collector *collector) {
   return index;
 }
 
+bool collector_shows(const struct collector *collector,
+                     const struct json *content) {
+  const char *display_id = display_id_of(content);
+  for (size_t i = 0; display_id != NULL && i < collector->list.count; i++) {
+    const char *shown = collector->list.entries[i].display_id;
+    if (shown != NULL && strcmp(shown, display_id) == 0)
+      return true;
+  }
+  return false;
+}
+
 const char *collector_display_id(const struct collector *collector,
                                  size_t index) {
   return index < collector->list.count

@@ -76,6 +76,10 @@ int collector_stream(const struct collector *collector, const char *name,
  * function; SIZE_MAX when none did. For the event log and for streaming. */
 size_t collector_first_change(struct collector *collector);
 
+/* True when an output has the display_id of that message's content. */
+bool collector_shows(const struct collector *collector,
+                     const struct json *content);
+
 /* display_id of output `index`, or NULL. */
 const char *collector_display_id(const struct collector *collector,
                                  size_t index);

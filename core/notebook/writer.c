@@ -9,6 +9,7 @@
 #include "core/base/mem.h"
 #include "core/notebook/cell_clean.h"
 #include "core/notebook/mimebundle.h"
+#include "core/notebook/stream_join.h"
 #include "core/notebook/writer_state.h"
 
 int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
@@ -219,28 +220,6 @@ int notebook_update_output(struct notebook *notebook, const char *id,
   return write_cell(notebook, index, cell, err);
 }
 
-static bool is_same_stream(const struct json *a, const struct json *b) {
-  return json_has(a, "text") && json_has(b, "text") &&
-         json_equal(json_get(a, "name"), json_get(b, "name"));
-}
-
-/* Late lines of one stream go on in the output that is there. */
-static void append_output(struct json *outputs, struct json *output) {
-  struct json *last = json_at(outputs, json_length(outputs) - 1);
-  if (json_length(outputs) == 0 || !is_same_stream(last, output)) {
-    json_push(outputs, output);
-    return;
-  }
-  struct json *before CLEANUP(json_done) =
-      mimebundle_text(json_get(last, "text"));
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
-  const struct json *after = json_get(output, "text");
-  buf_append(&text, json_text(before), json_text_length(before));
-  buf_append(&text, json_text(after), json_text_length(after));
-  json_set(last, "text", json_string_n(buf_string(&text), text.length));
-  json_free(output);
-}
-
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err) {
   struct json *cell CLEANUP(json_done) = NULL;
@@ -253,7 +232,7 @@ int notebook_add_late(struct notebook *notebook, const char *id,
   for (size_t i = 0; i < json_length(outputs); i++) {
     struct json *output = cell_clean_output(json_at(outputs, i));
     if (output != NULL)
-      append_output(present, output);
+      stream_join_append(present, output);
   }
   struct json *metadata = json_get(cell, "metadata");
   if (json_kind(json_get(metadata, "cellpost")) != JSON_OBJECT)

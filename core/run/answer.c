@@ -240,3 +240,14 @@ struct json *answer_resolve(int task_directory, const struct json *outputs) {
     resolve_data(task_directory, json_get(json_at(copy, i), "data"));
   return copy;
 }
+
+size_t answer_displays(const struct collector *collector, size_t count,
+                       struct run_display *ret) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    const char *id = collector_display_id(collector, i);
+    if (id != NULL)
+      ret[found++] = (struct run_display){id, i};
+  }
+  return found;
+}

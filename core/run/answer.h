@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/notebook/media.h"
+#include "core/notebook/output.h"
 #include "core/store/run.h"
 
 /* `outputs`: nbformat array with all values in place. `inline_bytes`: images up
@@ -25,6 +26,11 @@ struct json *answer_images(const char *task, const struct media *media,
 struct json *answer_with_references(const struct json *outputs,
                                     const struct media *media, size_t count);
 struct json *answer_resolve(int task_directory, const struct json *outputs);
+
+/* The displays with an id among the first `count` outputs of the collector.
+ * `ret` has room for as many; returns how many there are. Ids are borrowed. */
+size_t answer_displays(const struct collector *collector, size_t count,
+                       struct run_display *ret);
 
 /* Text of one stream over all outputs, in order. */
 int answer_stream(const struct json *outputs, const char *name,

@@ -222,17 +222,6 @@ static size_t list_artifacts(const struct media *media, size_t count,
   return count + 1;
 }
 
-static size_t list_displays(const struct conclusion *c,
-                            struct run_display *displays) {
-  size_t count = 0;
-  for (size_t i = 0; i < json_length(c->outputs); i++) {
-    const char *id = collector_display_id(c->drive->collector, i);
-    if (id != NULL)
-      displays[count++] = (struct run_display){id, i};
-  }
-  return count;
-}
-
 static void write_registry(struct conclusion *c, const struct media *media,
                            size_t media_count, const struct media *whole,
                            bool has_whole) {
@@ -252,7 +241,8 @@ static void write_registry(struct conclusion *c, const struct media *media,
       .artifact_count =
           list_artifacts(media, media_count, whole, has_whole, artifacts),
       .displays = displays,
-      .display_count = list_displays(c, displays),
+      .display_count = answer_displays(c->drive->collector,
+                                       json_length(c->outputs), displays),
       .events = &event,
       .event_count = has_event ? 1 : 0,
   };

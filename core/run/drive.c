@@ -73,6 +73,13 @@ static void take_output(struct drive *drive, const struct message *message) {
     drive_end(drive, RUN_OUTPUT_LIMIT);
 }
 
+/* A thread of an earlier cell may update what this one shows. */
+static bool updates_shown(const struct drive *drive,
+                          const struct message *message) {
+  return strcmp(message->type, "update_display_data") == 0 &&
+         collector_shows(drive->collector, message->content);
+}
+
 /* Lines given with the request in order, then the end of the input. */
 static void answer_input(struct drive *drive, const struct message *message) {
   const char *line = json_text(json_at(drive->stdin_lines, drive->lines_given));
@@ -90,8 +97,11 @@ static void observe(struct drive *drive, enum channel_name from,
     take_output(drive, message);
     break;
   case CLIENT_FOREIGN:
-    late_take(drive->engine, drive->record->task, drive->lease->memory,
-              &drive->late, message);
+    if (updates_shown(drive, message))
+      take_output(drive, message);
+    else
+      late_take(drive->engine, drive->record->task, drive->lease->memory,
+                &drive->late, message);
     break;
   case CLIENT_INPUT:
     answer_input(drive, message);

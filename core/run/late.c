@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/notebook/output.h"
+#include "core/run/answer.h"
 #include "core/run/engine_private.h"
 #include "core/run/place.h"
 #include "core/store/event.h"
@@ -19,6 +20,9 @@
 /* Channels of kernels that ended unseen are looked for every so many rounds. */
 #define SWEEP_ROUNDS 30
 #define NOTICES_MOST 100
+/* Messages taken in one visit, so that a thread which prints without a pause
+ * does not keep runs from their turn. */
+#define DRAIN_MOST 4096
 
 static bool is_output(const char *type) {
   static const char *const types[] = {"stream", "display_data",
@@ -96,14 +100,20 @@ static void record_orphan(struct engine *engine, const char *task,
 
 static void record(struct engine *engine, const char *task,
                    struct lease_memory *memory, const char *run,
-                   const struct json *outputs) {
+                   const struct json *outputs,
+                   const struct collector *collector) {
+  struct run_display *CLEANUP(mem_free_pointer) displays =
+      mem_array(json_length(outputs), sizeof *displays);
+  size_t display_count =
+      answer_displays(collector, json_length(outputs), displays);
   struct err err = {0};
   struct notebook *notebook = late_notebook(engine, task, memory, &err);
   if (notebook == NULL || (notebook_has_cell(notebook, run) &&
                            notebook_add_late(notebook, run, outputs, &err) < 0))
     log_error("late output of run %s is not in the notebook: %s", run,
               err.text);
-  if (run_add_late(engine->store, run, outputs, &err) < 0)
+  if (run_add_late(engine->store, run, outputs, displays, display_count, &err) <
+      0)
     log_error("late output of run %s is not in the registry: %s", run,
               err.text);
 }
@@ -122,24 +132,60 @@ static void notice(struct lease_memory *memory, const char *run,
   }
 }
 
+/* Where it is counted how much a run (or none) has put out late. */
+static uint64_t *late_bytes(struct lease_memory *memory, const char *run) {
+  for (unsigned i = 0; *run != '\0' && i < LEASE_RECENT; i++)
+    if (strcmp(memory->recent[i].run, run) == 0)
+      return &memory->recent[i].late_bytes;
+  return &memory->orphan_bytes;
+}
+
+/* A thread may print for ever; what is kept of it has the bounds of a run. The
+ * last output kept says that there is more. False: nothing is kept any more. */
+static bool keep(const struct engine *engine, uint64_t *so_far, uint64_t bytes,
+                 struct json *outputs) {
+  uint64_t most = (uint64_t)engine->conf->output_bytes;
+  if (*so_far > most)
+    return false;
+  *so_far += bytes;
+  if (*so_far > most) {
+    struct json *last = json_object();
+    json_set_text(last, "output_type", "stream");
+    json_set_text(last, "name", "stderr");
+    json_set_text(last, "text",
+                  "[… what this run puts out from here on is not kept: it goes "
+                  "on after its end and is over the limit …]\n");
+    json_push(outputs, last);
+  }
+  return true;
+}
+
+static void flush_outputs(struct engine *engine, const char *task,
+                          struct lease_memory *memory,
+                          const struct late_batch *batch) {
+  struct json *CLEANUP(json_done) outputs = collector_outputs(batch->collector);
+  if (json_length(outputs) == 0 ||
+      !keep(engine, late_bytes(memory, batch->run),
+            collector_bytes(batch->collector), outputs))
+    return;
+  if (batch->run[0] == '\0')
+    record_orphan(engine, task, outputs);
+  else
+    record(engine, task, memory, batch->run, outputs, batch->collector);
+  notice(memory, batch->run, outputs);
+}
+
 void late_flush(struct engine *engine, const char *task,
                 struct lease_memory *memory, struct late_batch *batch) {
   if (batch->collector == NULL)
     return;
-  struct json *CLEANUP(json_done) outputs = collector_outputs(batch->collector);
   struct output_update update;
   while (collector_take_update(batch->collector, &update) == 1) {
     late_update(engine, task, memory, &update);
     output_update_free(&update);
   }
+  flush_outputs(engine, task, memory, batch);
   collector_done(&batch->collector);
-  if (json_length(outputs) == 0)
-    return;
-  if (batch->run[0] == '\0')
-    record_orphan(engine, task, outputs);
-  else
-    record(engine, task, memory, batch->run, outputs);
-  notice(memory, batch->run, outputs);
 }
 
 void late_update(struct engine *engine, const char *task,
@@ -158,7 +204,7 @@ void late_update(struct engine *engine, const char *task,
   for (size_t i = 0; i < count; i++) {
     const struct run_display_place *place = &places[i];
     if (notebook != NULL && notebook_has_cell(notebook, place->run) &&
-        notebook_update_output(notebook, place->run, place->position,
+        notebook_update_output(notebook, place->run, place->cell_position,
                                update->data, update->metadata, &err) < 0)
       log_error("display update of run %s is not in the notebook: %s",
                 place->run, err.text);
@@ -180,7 +226,7 @@ static bool drain(struct engine *engine, struct cached_channel *cached,
   struct lease_memory *memory = cached->attachment;
   struct late_batch batch = {0};
   for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
-    for (;;) {
+    for (int i = 0; i < DRAIN_MOST; i++) {
       struct message CLEANUP(message_free) message = {0};
       if (channel_receive(cached->channel, (enum channel_name)name, &message,
                           NULL) <= 0)

@@ -309,11 +309,10 @@ void lease_give(struct engine *engine, struct lease *lease, bool alive) {
 
 void lease_remember(struct lease_memory *memory, const char *message,
                     const char *run) {
-  unsigned slot = memory->next++ % LEASE_RECENT;
-  snprintf(memory->recent[slot].message, sizeof memory->recent[slot].message,
-           "%s", message);
-  snprintf(memory->recent[slot].run, sizeof memory->recent[slot].run, "%s",
-           run);
+  struct lease_run *slot = &memory->recent[memory->next++ % LEASE_RECENT];
+  snprintf(slot->message, sizeof slot->message, "%s", message);
+  snprintf(slot->run, sizeof slot->run, "%s", run);
+  slot->late_bytes = 0;
 }
 
 const char *lease_recall(const struct lease_memory *memory,

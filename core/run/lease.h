@@ -28,12 +28,14 @@ struct lease_memory {
   char kernelspec[128];
   char display_name[128];
   int64_t runs; /* runs of this kernel, also before this process */
-  struct {
+  struct lease_run {
     char message[WIRE_ID_SIZE];
     char run[37];
+    uint64_t late_bytes; /* of output after its end, recorded so far */
   } recent[LEASE_RECENT];
   unsigned next;
-  struct json *late; /* array for the next answer's late_outputs, or NULL */
+  uint64_t orphan_bytes; /* of output that belongs to none of them */
+  struct json *late;     /* array for the next answer's late_outputs, or NULL */
 };
 
 struct lease {

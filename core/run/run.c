@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/process.h"
+#include "core/notebook/stream_join.h"
 #include "core/run/answer.h"
 #include "core/run/conclude.h"
 #include "core/run/engine_private.h"
@@ -272,8 +273,10 @@ int run_describe(struct engine *engine, const char *id, struct json **answer,
       return -1;
     int CLEANUP(mem_close_descriptor) directory = fs_open_beneath(
         engine->tasks_directory, record.task, O_RDONLY | O_DIRECTORY, 0, NULL);
+    struct json *CLEANUP(json_done) resolved =
+        answer_resolve(directory, stored);
     json_free(outputs);
-    outputs = answer_resolve(directory, stored);
+    outputs = stream_join(resolved);
   }
   *answer = answer_build(&record, outputs, engine->conf->inline_image_bytes);
   if (!run_status_is_final(record.status))

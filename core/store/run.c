@@ -101,24 +101,6 @@ static int finish_row(struct db *db, const struct run_record *record,
   return run_row_step(db, statement, row, err);
 }
 
-static int add_displays(struct db *db, const struct run_row *row,
-                        const struct run_ending *ending, struct err *err) {
-  if (row->kernel == NULL)
-    return 0;
-  for (size_t i = 0; i < ending->display_count; i++) {
-    struct statement *statement = db_statement(db, "display_insert");
-    statement_bind_text(statement, "kernel", row->kernel);
-    statement_bind_text(statement, "display_id",
-                        ending->displays[i].display_id);
-    statement_bind_integer(statement, "run", row->sequence);
-    statement_bind_integer(statement, "position",
-                           (int64_t)ending->displays[i].position);
-    if (statement_run(statement, err) < 0)
-      return -1;
-  }
-  return 0;
-}
-
 int run_finish(struct store *store, const struct run_ending *ending,
                struct err *err) {
   const struct run_record *record = ending->record;
@@ -138,7 +120,8 @@ int run_finish(struct store *store, const struct run_ending *ending,
           0 ||
       artifact_add(write.db, row.task, row.sequence, ending->artifacts,
                    ending->artifact_count, err) < 0 ||
-      add_displays(write.db, &row, ending, err) < 0 ||
+      run_add_displays(write.db, &row, 0, ending->displays,
+                       ending->display_count, err) < 0 ||
       event_add(write.db, ending->events, ending->event_count, err) < 0 ||
       run_seal(write.db, &row, err) < 0)
     return -1;

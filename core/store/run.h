@@ -144,15 +144,17 @@ int run_previous(struct store *store, const char *task, const char *kernel,
                  struct run_record *ret, struct err *err);
 
 /* Late outputs of a finished run: appended to its outputs, counted, an event.
- */
+ * Positions of displays count from outputs[0]. */
 int run_add_late(struct store *store, const char *id,
-                 const struct json *outputs, struct err *err);
+                 const struct json *outputs, const struct run_display *displays,
+                 size_t display_count, struct err *err);
 
 /* Where the display with that id of that kernel stands: every (run, position).
  * Free *ret with run_display_places_free. */
 struct run_display_place {
   char *run;
   size_t position;
+  size_t cell_position; /* where neighbouring late streams are joined */
 };
 int run_find_display(struct store *store, const char *task, const char *kernel,
                      const char *display_id, struct run_display_place **ret,

@@ -6,11 +6,15 @@
 #include "core/store/run.h"
 #include "core/store/run_row.h"
 
-/* What the end of a run left: where its next output goes. */
+/* The finished run, and where its next output goes. */
 struct late_place {
-  int64_t run;
+  struct run_row row;
   int64_t position;
 };
+
+static void late_place_free(struct late_place *place) {
+  run_row_free(&place->row);
+}
 
 static int find_place(struct db *db, const char *id, struct late_place *ret,
                       struct err *err) {
@@ -22,8 +26,10 @@ static int find_place(struct db *db, const char *id, struct late_place *ret,
   if (row == 0)
     return err_set(err, ERR_NOT_FOUND, "no such run");
   bool ended = statement_integer(statement, 1, 0) != 0;
-  *ret = (struct late_place){statement_integer(statement, 0, 0),
-                             statement_integer(statement, 2, 0)};
+  *ret = (struct late_place){
+      .row = {.sequence = statement_integer(statement, 0, 0),
+              .kernel = mem_copy_text(statement_text(statement, 3, NULL))},
+      .position = statement_integer(statement, 2, 0)};
   db_reset(db);
   return ended ? 0
                : err_set(err, ERR_CONFLICT,
@@ -34,25 +40,28 @@ static int count_late(struct db *db, const struct late_place *place,
                       const struct json *outputs, struct err *err) {
   struct statement *statement = db_statement(db, "run_count_late");
   statement_bind_integer(statement, "count", (int64_t)json_length(outputs));
-  statement_bind_integer(statement, "run", place->run);
+  statement_bind_integer(statement, "run", place->row.sequence);
   if (statement_run(statement, err) < 0)
     return -1;
   statement = db_statement(db, "run_event_late");
   statement_bind_integer(statement, "at", clock_wall_us());
   statement_bind_integer(statement, "position", place->position);
   statement_bind_json(statement, "outputs", outputs);
-  statement_bind_integer(statement, "run", place->run);
+  statement_bind_integer(statement, "run", place->row.sequence);
   return statement_run(statement, err) < 0 ? -1 : 0;
 }
 
 int run_add_late(struct store *store, const char *id,
-                 const struct json *outputs, struct err *err) {
+                 const struct json *outputs, const struct run_display *displays,
+                 size_t display_count, struct err *err) {
   struct write CLEANUP(write_end) write;
-  struct late_place place = {0, 0};
+  struct late_place CLEANUP(late_place_free) place = {0};
   if (write_begin(store, &write, err) < 0 ||
       find_place(write.db, id, &place, err) < 0 ||
-      run_add_outputs(write.db, place.run, (size_t)place.position, outputs,
-                      true, err) < 0 ||
+      run_add_outputs(write.db, place.row.sequence, (size_t)place.position,
+                      outputs, true, err) < 0 ||
+      run_add_displays(write.db, &place.row, (size_t)place.position, displays,
+                       display_count, err) < 0 ||
       count_late(write.db, &place, outputs, err) < 0)
     return -1;
   return write_commit(&write, err);
@@ -61,6 +70,7 @@ int run_add_late(struct store *store, const char *id,
 static const struct field place_fields[] = {
     FIELD(struct run_display_place, run, FIELD_TEXT),
     FIELD(struct run_display_place, position, FIELD_INTEGER),
+    FIELD(struct run_display_place, cell_position, FIELD_INTEGER),
 };
 _Static_assert(sizeof(size_t) == sizeof(int64_t), "position is an integer");
 static const struct shape place_shape = {place_fields, COUNT_OF(place_fields),

@@ -152,6 +152,22 @@ int run_add_outputs(struct db *db, int64_t run, size_t position,
   return 0;
 }
 
+int run_add_displays(struct db *db, const struct run_row *row, size_t position,
+                     const struct run_display *displays, size_t count,
+                     struct err *err) {
+  for (size_t i = 0; row->kernel != NULL && i < count; i++) {
+    struct statement *statement = db_statement(db, "display_insert");
+    statement_bind_text(statement, "kernel", row->kernel);
+    statement_bind_text(statement, "display_id", displays[i].display_id);
+    statement_bind_integer(statement, "run", row->sequence);
+    statement_bind_integer(statement, "position",
+                           (int64_t)(position + displays[i].position));
+    if (statement_run(statement, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 /* The hash over the hash before (64 hex digits, or nothing), a line feed and
  * the run's content, so that no link can be changed without all that follow. */
 static int hash_link(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],

@@ -28,6 +28,12 @@ int run_explain(struct db *db, const char *id, struct err *err);
 int run_add_outputs(struct db *db, int64_t run, size_t position,
                     const struct json *outputs, bool late, struct err *err);
 
+/* Notes displays of the run, if it had a kernel, whose positions count from
+ * `position`. */
+int run_add_displays(struct db *db, const struct run_row *row, size_t position,
+                     const struct run_display *displays, size_t count,
+                     struct err *err);
+
 /* Ends the finished run's part in the history: its final event and its link in
  * the integrity chain. */
 int run_seal(struct db *db, const struct run_row *row, struct err *err);

@@ -20,7 +20,8 @@ UPDATE outputs SET content = :content, revised_at = :revised_at
 -- name: output_next_position
 SELECT sequence, ended_at IS NOT NULL AS ended,
        (SELECT coalesce(max(position) + 1, 0) FROM outputs
-         WHERE run = runs.sequence) AS position
+         WHERE run = runs.sequence) AS position,
+       kernel
   FROM runs WHERE id = :id;
 
 -- name: run_count_late
@@ -37,7 +38,20 @@ INSERT OR IGNORE INTO displays (kernel, display_id, run, position)
 VALUES (:kernel, :display_id, :run, :position);
 
 -- name: display_find
-SELECT runs.id AS run, displays.position
+-- cell_position: in the notebook, where a late stream goes on in the stream that
+-- stands before it.
+SELECT runs.id AS run, displays.position,
+       displays.position
+         - (SELECT count(*)
+              FROM outputs AS later
+              JOIN outputs AS former ON former.run = later.run
+                                    AND former.position = later.position - 1
+             WHERE later.run = displays.run
+               AND later.position < displays.position
+               AND later.late = 1
+               AND later.kind = 'stream' AND former.kind = 'stream'
+               AND later.content ->> '$.name' = former.content ->> '$.name')
+         AS cell_position
   FROM displays JOIN runs ON runs.sequence = displays.run
  WHERE displays.kernel = :kernel AND displays.display_id = :display_id
    AND runs.task = :task

@@ -228,6 +228,76 @@ def test_late_output_never_mixes_into_a_running_cell(service, task):
     assert [entry["run"] for entry in second["late_outputs"]] == [first["run"]]
 
 
+def test_a_display_of_a_thread_is_updated_by_it(service, task):
+    first = service.post(
+        task,
+        """import threading
+shown, changed = threading.Event(), threading.Event()
+def f():
+    shown.wait()
+    print("late")
+    h = display(1, display_id=True)
+    changed.wait()
+    h.update(2)
+threading.Thread(target=f).start()
+print("on time")""",
+    )
+
+    def late(value):
+        def look():
+            outputs = service.get(f"/v1/runs/{first['run']}").json()["outputs"]
+            cell = notebooks.cell_of(notebooks.read(service, task), first)
+            return len(outputs) == 2 and outputs[1]["data"] == {"text/plain": value} and (
+                notebooks.outputs(cell) == outputs
+            )
+
+        return look
+
+    service.post(task, "shown.set()", silent=True)
+    wait_for(late("1"), "the display")
+    service.post(task, "changed.set()", silent=True)
+    wait_for(late("2"), "its update")
+
+
+def test_a_thread_of_an_earlier_cell_updates_a_running_one(service, task):
+    service.post(
+        task,
+        """import threading
+begun, done = threading.Event(), threading.Event()
+def f():
+    begun.wait()
+    h.update(2)
+    done.set()
+threading.Thread(target=f).start()""",
+    )
+    answer = service.post(task, "h = display(1, display_id=True)\nbegun.set(); done.wait(); None")
+    assert [output["data"] for output in answer["outputs"]] == [{"text/plain": "2"}]
+    assert answer["late_outputs"] == []
+    notebooks.same_as(service, task, answer)
+
+
+def test_a_thread_that_prints_for_ever_is_bounded(make_instance):
+    service = make_instance({"limits.output_bytes": "100K"})
+    first = service.post(
+        "t",
+        """import threading
+go = True
+def f():
+    while go: print("z" * 1000, flush=True)
+threading.Thread(target=f).start()""",
+    )
+
+    def bounded():
+        return "is not kept" in service.get(f"/v1/runs/{first['run']}").json()["stderr"]
+
+    wait_for(bounded, "the bound")
+    assert service.post("t", "1 + 1")["result"]["text/plain"] == "2"
+    service.post("t", "go = False")
+    assert service.get(f"/v1/runs/{first['run']}").json()["stderr"].count("is not kept") == 1
+    assert (service.task_directory("t") / "notebook.ipynb").stat().st_size < 400_000
+    notebooks.read(service, "t")
+
+
 RICH = {
     "image/svg+xml": ("SVG", '"<svg xmlns=\\"http://www.w3.org/2000/svg\\" width=\\"4\\" height=\\"3\\"/>"'),
     "text/html": ("HTML", '"<b>x</b>"'),

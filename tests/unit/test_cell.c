@@ -13,6 +13,7 @@
 #include "core/base/mem.h"
 #include "core/notebook/cell.h"
 #include "core/notebook/cell_clean.h"
+#include "core/notebook/stream_join.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;
@@ -386,6 +387,49 @@ static void nbformat_finds_nothing_wrong(void **state) {
   assert_int_equal(status, 0);
 }
 
+static struct json *stream(const char *name, const char *text) {
+  struct json *output = json_object();
+  json_set_text(output, "output_type", "stream");
+  json_set_text(output, "name", name);
+  json_set_text(output, "text", text);
+  return output;
+}
+
+static void neighbours_of_one_stream_are_joined(void **state) {
+  (void)state;
+  struct json *expected CLEANUP(json_done) = parse(
+      "[{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"abc\"},"
+      "{\"output_type\":\"stream\",\"name\":\"stderr\",\"text\":\"d\"},"
+      "{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"e\"}]");
+  static const char *const parts[][2] = {{"stdout", "a"},
+                                         {"stdout", "b"},
+                                         {"stdout", "c"},
+                                         {"stderr", "d"},
+                                         {"stdout", "e"}};
+  struct json *apart CLEANUP(json_done) = json_array();
+  struct json *appended CLEANUP(json_done) = json_array();
+  for (size_t i = 0; i < COUNT_OF(parts); i++) {
+    json_push(apart, stream(parts[i][0], parts[i][1]));
+    stream_join_append(appended, stream(parts[i][0], parts[i][1]));
+  }
+  struct json *before CLEANUP(json_done) = json_copy(apart);
+  struct json *joined CLEANUP(json_done) = stream_join(apart);
+  assert_true(json_equal(joined, expected));
+  assert_true(json_equal(appended, expected));
+  assert_true(json_equal(apart, before));
+}
+
+/* The notebook's text is a list of lines. */
+static void lines_are_joined_too(void **state) {
+  (void)state;
+  struct json *outputs CLEANUP(json_done) =
+      parse("[{\"output_type\":\"stream\",\"name\":\"stdout\","
+            "\"text\":[\"a\\n\",\"b\"]}]");
+  stream_join_append(outputs, stream("stdout", "c"));
+  assert_int_equal(json_length(outputs), 1);
+  assert_string_equal(json_get_text(json_at(outputs, 0), "text"), "a\nbc");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_bare_code_cell),
@@ -400,6 +444,8 @@ int main(void) {
       cmocka_unit_test(foreign_cells_are_made_valid),
       cmocka_unit_test(ids_are_checked),
       cmocka_unit_test(nbformat_finds_nothing_wrong),
+      cmocka_unit_test(neighbours_of_one_stream_are_joined),
+      cmocka_unit_test(lines_are_joined_too),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

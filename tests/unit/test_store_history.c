@@ -41,7 +41,7 @@ static void add_rich_run(struct fixture *fixture, char id[ID_UUID_SIZE]) {
                               .displays = &display,
                               .display_count = 1};
   OK(fixture, run_finish(fixture->store, &ending, err));
-  OK(fixture, run_add_late(fixture->store, id, outputs, err));
+  OK(fixture, run_add_late(fixture->store, id, outputs, NULL, 0, err));
 }
 
 /* Something for every documented query to find. */

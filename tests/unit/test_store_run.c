@@ -236,22 +236,34 @@ static void late_outputs_are_appended_and_counted(void **state) {
   carry_out(fixture, &run, RUN_OK);
   struct json CLEANUP(json_done) *late = parse(
       "[{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"late\"},"
-      "{\"output_type\":\"stream\",\"name\":\"stderr\",\"text\":\"too\"}]");
-  OK(fixture, run_add_late(fixture->store, id, late, err));
+      "{\"output_type\":\"stream\",\"name\":\"stderr\",\"text\":\"too\"},"
+      "{\"output_type\":\"display_data\",\"data\":{},\"metadata\":{}}]");
+  struct run_display display = {"late-display", 2};
+  OK(fixture, run_add_late(fixture->store, id, late, &display, 1, err));
   struct json CLEANUP(json_done) *outputs = NULL;
   OK(fixture, run_outputs(fixture->store, id, &outputs, err));
-  assert_int_equal(json_length(outputs), 3);
+  assert_int_equal(json_length(outputs), 4);
   assert_string_equal(json_get_text(json_at(outputs, 2), "text"), "too");
   OK(fixture, run_get(fixture->store, id, &found, err));
-  assert_int_equal(found.late_outputs, 2);
+  assert_int_equal(found.late_outputs, 3);
   run_record_free(&found);
+  struct run_display_place *places;
+  size_t count;
+  OK(fixture, run_find_display(fixture->store, "demo", KERNEL_A, "late-display",
+                               &places, &count, err));
+  assert_int_equal(count, 1);
+  assert_int_equal(places[0].position, 3);
+  /* "late" went on in the stream before it. */
+  assert_int_equal(places[0].cell_position, 2);
+  run_display_places_free(places, count);
   fixture_expect(fixture,
                  "select content ->> '$.outputs[0].text' from events"
                  " where kind = 'run.late'",
                  "late");
   struct run_record unended = a_run("demo", "2", open);
   OK(fixture, run_insert(fixture->store, &unended, existing, err));
-  FAILS(fixture, ERR_CONFLICT, run_add_late(fixture->store, open, late, err));
+  FAILS(fixture, ERR_CONFLICT,
+        run_add_late(fixture->store, open, late, NULL, 0, err));
 }
 
 static void a_display_is_found_and_updated(void **state) {

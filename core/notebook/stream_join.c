@@ -1,0 +1,50 @@
+#include "core/notebook/stream_join.h"
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/notebook/mimebundle.h"
+
+static bool is_same_stream(const struct json *a, const struct json *b) {
+  return json_has(a, "text") && json_has(b, "text") &&
+         json_equal(json_get(a, "name"), json_get(b, "name"));
+}
+
+/* The outputs of one stream from `from` to before `to` as one. */
+static struct json *joined(const struct json *outputs, size_t from, size_t to) {
+  const struct json *first = json_at(outputs, from);
+  if (to == from + 1)
+    return json_share(first);
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  for (size_t i = from; i < to; i++) {
+    struct json *part CLEANUP(json_done) =
+        mimebundle_text(json_get(json_at(outputs, i), "text"));
+    buf_append(&text, json_text(part), json_text_length(part));
+  }
+  struct json *output = json_object();
+  json_set_text(output, "output_type", "stream");
+  json_set(output, "name", json_share(json_get(first, "name")));
+  json_set(output, "text", json_string_n(buf_string(&text), text.length));
+  return output;
+}
+
+void stream_join_append(struct json *outputs, struct json *output) {
+  size_t count = json_length(outputs);
+  json_push(outputs, output);
+  if (count == 0 || !is_same_stream(json_at(outputs, count - 1), output))
+    return;
+  json_replace_at(outputs, count - 1, joined(outputs, count - 1, count + 1));
+  json_remove_at(outputs, count, 1);
+}
+
+struct json *stream_join(const struct json *outputs) {
+  struct json *all = json_array();
+  size_t count = json_length(outputs), end;
+  for (size_t i = 0; i < count; i = end) {
+    end = i + 1;
+    while (end < count &&
+           is_same_stream(json_at(outputs, i), json_at(outputs, end)))
+      end++;
+    json_push(all, joined(outputs, i, end));
+  }
+  return all;
+}
