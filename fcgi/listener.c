@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 
+#define PATIENCE_S 2
 #define FIRST_PASSED 3 /* SD_LISTEN_FDS_START, sd_listen_fds(3) */
 
 static bool is_listening(int descriptor) {
@@ -52,6 +55,27 @@ static int new_socket(struct err *err) {
 
 /* A socket whose process is gone refuses connections (unix(7)); one that is
  * alive accepts them, or its queue is full. */
+static bool is_served(const struct sockaddr_un *address) {
+  CLEANUP(mem_close_descriptor)
+  int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  return probe < 0 ||
+         connect(probe, (const struct sockaddr *)address, sizeof *address) ==
+             0 ||
+         (errno != ECONNREFUSED && errno != ENOENT);
+}
+
+/* A process that was killed lets go of its socket only when the last of its
+ * threads is gone. */
+static bool is_served_for_long(const struct sockaddr_un *address) {
+  int64_t deadline = clock_monotonic_ns() + PATIENCE_S * CLOCK_S;
+  while (is_served(address)) {
+    if (clock_monotonic_ns() > deadline)
+      return true;
+    poll(NULL, 0, 20);
+  }
+  return false;
+}
+
 static int remove_stale(const struct sockaddr_un *address, struct err *err) {
   struct stat status;
   if (lstat(address->sun_path, &status) != 0)
@@ -61,12 +85,7 @@ static int remove_stale(const struct sockaddr_un *address, struct err *err) {
   if (!S_ISSOCK(status.st_mode))
     return err_set(err, ERR_CONFLICT, "%s exists and is no socket",
                    address->sun_path);
-  CLEANUP(mem_close_descriptor) int probe = new_socket(err);
-  if (probe < 0)
-    return -1;
-  fcntl(probe, F_SETFL, O_NONBLOCK);
-  if (connect(probe, (const struct sockaddr *)address, sizeof *address) == 0 ||
-      errno != ECONNREFUSED)
+  if (is_served_for_long(address))
     return err_set(err, ERR_CONFLICT, "another process serves %s",
                    address->sun_path);
   if (unlink(address->sun_path) != 0 && errno != ENOENT)

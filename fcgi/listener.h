@@ -23,9 +23,10 @@ struct listener {
 };
 
 /* Takes an inherited socket, or makes one at `path` with mode 0660.
- * ERR_CONFLICT when another process answers there already, or when what stands
- * there is no socket; a socket without a process behind it is replaced. Changes
- * the umask for a moment: not while other threads make files. */
+ * ERR_CONFLICT when another process answers there already (for 2 s on end), or
+ * when what stands there is no socket; a socket without a process behind it is
+ * replaced. Changes the umask for a moment: not while other threads make files.
+ */
 int listener_open(const char *path, struct listener *ret, struct err *err);
 
 /* Removes the name and wakes every thread that waits in accept: connections

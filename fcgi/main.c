@@ -83,7 +83,7 @@ static int serve_cgi(const struct conf *conf, struct err *err) {
   struct metrics metrics = {.threads = 1};
   start_log(conf);
   raise_limits();
-  if (open_engine(conf, &engine, err) != 0)
+  if (privilege_drop(conf, err) < 0 || open_engine(conf, &engine, err) != 0)
     return -1;
   struct door *door = door_open_cgi();
   dispatch(engine, &metrics, door);

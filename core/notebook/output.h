@@ -64,7 +64,8 @@ void collector_add_page(struct collector *collector, const struct json *data);
 
 /* The outputs as an nbformat array, rendered now: text as a terminal shows it,
  * truncation markers in place. Stream text and mime values are single strings
- * (cell.h splits them into lines for the notebook). The caller owns it. */
+ * (cell.h splits them into lines for the notebook). The caller owns it and
+ * shares nothing with the collector, so that another thread may have it. */
 struct json *collector_outputs(const struct collector *collector);
 
 /* Everything written to one stream in order, rendered and capped, also when

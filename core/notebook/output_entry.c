@@ -127,17 +127,6 @@ const struct json *output_entry_text(struct output_entry *entry) {
   return entry->rendered;
 }
 
-/* A new object with the same values, so that the caller may add and remove. */
-static struct json *shallow_copy(const struct json *object) {
-  struct json *copy = json_object();
-  void *state = NULL;
-  const char *key;
-  struct json *value;
-  while (json_next(object, &state, &key, &value))
-    json_set(copy, key, json_share(value));
-  return copy;
-}
-
 struct json *output_entry_json(struct output_entry *entry) {
   if (entry->kind == OUTPUT_ERROR)
     return json_copy(entry->error);
@@ -146,11 +135,11 @@ struct json *output_entry_json(struct output_entry *entry) {
     json_set_text(output, "name",
                   entry->kind == OUTPUT_GAP ? "stderr" : entry->name);
     json_set_text(output, "output_type", "stream");
-    json_set(output, "text", json_share(output_entry_text(entry)));
+    json_set(output, "text", json_copy(output_entry_text(entry)));
     return output;
   }
   bool result = entry->kind == OUTPUT_RESULT;
-  json_set(output, "data", shallow_copy(entry->data));
+  json_set(output, "data", json_copy(entry->data));
   if (result)
     json_set(output, "execution_count",
              entry->execution_count < 0 ? NULL

@@ -53,7 +53,8 @@ void output_entry_bundle(struct output_entry *entry, const struct json *content,
 void output_entry_error(struct output_entry *entry, const struct json *content,
                         size_t limit, struct mimebundle_left_out *left_out);
 
-/* The output as nbformat has it; the caller's. */
+/* The output as nbformat has it; the caller's, who shares nothing with the
+ * entry. */
 struct json *output_entry_json(struct output_entry *entry);
 
 /* The text of a stream or gap; borrowed until the entry changes. */

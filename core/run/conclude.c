@@ -256,7 +256,9 @@ static void write_registry(struct conclusion *c, const struct media *media,
 void conclude(struct conclusion *c) {
   struct run_record *record = c->record;
   record->ended_at = clock_wall_us();
+  live_lock(c->drive->live);
   c->outputs = collector_outputs(c->drive->collector);
+  live_unlock(c->drive->live);
   record->status = status_of(c);
   record->execution_count = c->drive->execution.execution_count;
   record->ended_by = mem_copy_text(c->drive->ended_by);

@@ -136,7 +136,9 @@ static void publish(struct drive *drive) {
   if (drive->cell == NULL)
     return;
   int64_t start = clock_monotonic_ns();
+  live_lock(drive->live);
   struct json *CLEANUP(json_done) outputs = collector_outputs(drive->collector);
+  live_unlock(drive->live);
   struct code_cell cell = *drive->cell;
   cell.outputs = outputs;
   cell.execution_count = drive->execution.execution_count;

@@ -129,15 +129,6 @@ bool live_running(struct live_runs *runs, const char *task,
   return running;
 }
 
-/* A copy: the collector keeps what it rendered and changes it with the next
- * message, and the counts of references are for one thread. */
-static struct json *copy_outputs(const struct collector *collector) {
-  if (collector == NULL)
-    return json_array();
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
-  return json_copy(outputs);
-}
-
 bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
                int64_t *position) {
   pthread_mutex_lock(&runs->mutex);
@@ -145,7 +136,8 @@ bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
   if (found != NULL) {
     pthread_mutex_lock(&found->mutex);
     *position = found->turn == NULL ? 0 : turn_position(found->turn);
-    *outputs = copy_outputs(found->collector);
+    *outputs = found->collector == NULL ? json_array()
+                                        : collector_outputs(found->collector);
     pthread_mutex_unlock(&found->mutex);
   }
   pthread_mutex_unlock(&runs->mutex);
