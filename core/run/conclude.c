@@ -247,8 +247,9 @@ static void write_registry(struct conclusion *c, const struct media *media,
       .event_count = has_event ? 1 : 0,
   };
   struct err err = {0};
-  if (run_finish(c->drive->engine->store, &ending, &err) < 0)
-    drive_note(c->drive, "the end of this run is not in the registry: %s",
+  if (endings_finish(c->drive->engine->endings, c->drive->engine->store,
+                     &ending, &err) < 0)
+    drive_note(c->drive, "the end of this run is not in the registry yet: %s",
                err.text);
   json_free(event.content);
 }

@@ -59,6 +59,7 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
   pthread_mutex_init(&engine->mime_mutex, NULL);
   engine->mime = mime_open();
   engine->live = live_runs_new();
+  engine->endings = endings_new();
   if (open_directories(engine, err) < 0 || open_registry(engine, err) < 0 ||
       channel_context_new(&engine->context, err) < 0) {
     engine_close(engine, 0);
@@ -113,6 +114,9 @@ void engine_close(struct engine *engine, double seconds) {
   channel_context_free(engine->context);
   turns_free(engine->turns);
   live_runs_free(engine->live);
+  if (engine->store != NULL)
+    endings_retry(engine->endings, engine->store);
+  endings_free(engine->endings);
   if (engine->store != NULL)
     store_instance_end(engine->store, engine->instance, NULL);
   store_close(engine->store);

@@ -11,6 +11,7 @@
 #include "core/base/mime.h"
 #include "core/jupyter/cache.h"
 #include "core/jupyter/channel.h"
+#include "core/run/endings.h"
 #include "core/run/engine.h"
 #include "core/run/live.h"
 #include "core/run/turn.h"
@@ -23,6 +24,7 @@ struct engine {
   struct channel_cache *cache;
   struct turns *turns;
   struct live_runs *live;
+  struct endings *endings;
   int tasks_directory;
   int turns_directory;
   char *keeper_socket;

@@ -19,6 +19,8 @@
 #define ROUND_MS 100
 /* Channels of kernels that ended unseen are looked for every so many rounds. */
 #define SWEEP_ROUNDS 30
+/* And so often what the registry could not take is tried again. */
+#define RETRY_ROUNDS 10
 #define NOTICES_MOST 100
 /* Messages taken in one visit, so that a thread which prints without a pause
  * does not keep runs from their turn. */
@@ -268,6 +270,8 @@ void *late_janitor(void *argument) {
     struct pollfd stop = {engine->janitor_stop, POLLIN, 0};
     if (poll(&stop, 1, ROUND_MS) > 0)
       return NULL;
+    if (round % RETRY_ROUNDS == 0)
+      endings_retry(engine->endings, engine->store);
     size_t count = 0;
     struct channel_cache_name *CLEANUP(mem_free_pointer) names =
         channel_cache_names(engine->cache, &count);

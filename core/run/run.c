@@ -42,7 +42,7 @@ static void close_unrun(struct engine *engine, struct run_ticket *ticket,
   json_set_text(record->error, "evalue", why->text);
   struct json *CLEANUP(json_done) none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
-  run_finish(engine->store, &ending, NULL);
+  endings_finish(engine->endings, engine->store, &ending, NULL);
 }
 
 static void describe_failure(const struct run_ticket *ticket,

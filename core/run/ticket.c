@@ -43,7 +43,7 @@ static void abandon(struct run_ticket *ticket) {
   record->execution_count = -1;
   struct json *CLEANUP(json_done) none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
-  run_finish(ticket->engine->store, &ending, NULL);
+  endings_finish(ticket->engine->endings, ticket->engine->store, &ending, NULL);
 }
 
 void run_ticket_free(struct run_ticket *ticket) {

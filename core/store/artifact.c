@@ -40,3 +40,16 @@ int artifact_add(struct db *db, const char *task, int64_t run,
       return -1;
   return 0;
 }
+
+/* The shape says char *, the struct const char *: the copies are our own. */
+struct artifact_record *artifact_copy(const struct artifact_record *artifacts,
+                                      size_t count) {
+  struct artifact_record *copy = mem_array(count, sizeof *copy);
+  for (size_t i = 0; i < count; i++)
+    record_copy(&artifact_shape, &artifacts[i], &copy[i]);
+  return copy;
+}
+
+void artifact_copy_free(struct artifact_record *artifacts, size_t count) {
+  record_list_free(&artifact_shape, artifacts, count);
+}

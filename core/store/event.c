@@ -38,6 +38,14 @@ int event_add(struct db *db, const struct event_record *events, size_t count,
   return 0;
 }
 
+struct event_record *event_copy(const struct event_record *events,
+                                size_t count) {
+  struct event_record *copy = mem_array(count, sizeof *copy);
+  for (size_t i = 0; i < count; i++)
+    record_copy(&event_shape, &events[i], &copy[i]);
+  return copy;
+}
+
 int event_append(struct store *store, const struct event_record *events,
                  size_t count, struct err *err) {
   struct write CLEANUP(write_end) write;

@@ -163,6 +163,26 @@ int record_load(struct statement *statement, const struct shape *shape,
   return 0;
 }
 
+static void copy_owned(const struct field *field, const char *record,
+                       char *copy) {
+  const void *from = record + field->offset;
+  void *to = copy + field->offset;
+  if (field->kind == FIELD_TEXT)
+    *(char **)to = mem_copy_text(*(char *const *)from);
+  else if (field->kind == FIELD_JSON)
+    *(struct json **)to = json_copy(*(struct json *const *)from);
+  else if (field->kind == FIELD_BYTES && *(char *const *)from != NULL)
+    *(char **)to = mem_copy_bytes(
+        *(char *const *)from,
+        *(const size_t *)(const void *)(record + field->length_offset));
+}
+
+void record_copy(const struct shape *shape, const void *record, void *ret) {
+  memcpy(ret, record, shape->size);
+  for (size_t i = 0; i < shape->count; i++)
+    copy_owned(&shape->fields[i], record, ret);
+}
+
 void record_free(const struct shape *shape, void *record) {
   for (size_t i = 0; i < shape->count; i++) {
     void *member = (char *)record + shape->fields[i].offset;

@@ -50,6 +50,9 @@ void record_bind(struct statement *statement, const struct shape *shape,
 int record_load(struct statement *statement, const struct shape *shape,
                 void *record, struct err *err);
 
+/* A copy of all members, with what they own. */
+void record_copy(const struct shape *shape, const void *record, void *ret);
+
 /* Frees what the members own and empties the struct. */
 void record_free(const struct shape *shape, void *record);
 

@@ -109,6 +109,10 @@ struct run_ending {
 int run_finish(struct store *store, const struct run_ending *ending,
                struct err *err);
 
+/* A copy with all that it points to, and its release (NULL is fine). */
+struct run_ending *run_ending_copy(const struct run_ending *ending);
+void run_ending_free(struct run_ending *ending);
+
 int run_get(struct store *store, const char *id, struct run_record *ret,
             struct err *err);
 /* The run's outputs, an nbformat array with references. */

@@ -10,6 +10,13 @@
 int event_add(struct db *db, const struct event_record *events, size_t count,
               struct err *err);
 
+/* Copies with all that they point to. */
+struct event_record *event_copy(const struct event_record *events,
+                                size_t count);
+struct artifact_record *artifact_copy(const struct artifact_record *artifacts,
+                                      size_t count);
+void artifact_copy_free(struct artifact_record *artifacts, size_t count);
+
 /* Links each artifact to the run (its sequence); makes those that the task has
  * not had before. */
 int artifact_add(struct db *db, const char *task, int64_t run,
