@@ -39,6 +39,7 @@ typedef int handler(struct call *call, struct err *err);
 handler handle_execute;
 handler handle_list_tasks, handle_put_task, handle_describe_task,
     handle_delete_task, handle_interrupt_task, handle_restart_task;
+handler handle_add_cell, handle_list_sections;
 handler handle_list_runs, handle_list_task_runs, handle_describe_run,
     handle_cancel_run;
 handler handle_list_kernelspecs;

@@ -288,6 +288,19 @@ int notebook_set_kernel(struct notebook *notebook, const char *name,
   return result == 0 ? 0 : -1;
 }
 
+const char *notebook_last_section(struct notebook *notebook) {
+  const struct table *table = &notebook->table;
+  size_t at = table->count;
+  while (at > notebook->section_seen &&
+         strncmp(table->cells[at - 1].id, NOTEBOOK_SECTION,
+                 strlen(NOTEBOOK_SECTION)) != 0)
+    at--;
+  if (at > notebook->section_seen)
+    notebook->section = at;
+  notebook->section_seen = table->count;
+  return notebook->section == 0 ? NULL : table->cells[notebook->section - 1].id;
+}
+
 bool notebook_has_cell(const struct notebook *notebook, const char *id) {
   return table_find((struct table *)&notebook->table, id) != TABLE_NONE;
 }

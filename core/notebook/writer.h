@@ -86,6 +86,12 @@ int notebook_update_output(struct notebook *notebook, const char *id,
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err);
 
+/* Cells whose ids begin so are the headings of sections. */
+#define NOTEBOOK_SECTION "section-"
+/* The id of the last of them; NULL when there is none. Valid until the next
+ * change. */
+const char *notebook_last_section(struct notebook *notebook);
+
 /* True when a cell with that id is there. */
 bool notebook_has_cell(const struct notebook *notebook, const char *id);
 int64_t notebook_cells(const struct notebook *notebook);

@@ -53,7 +53,9 @@ struct notebook {
   size_t spare_common; /* so many first bytes of the spare are as published */
   size_t preamble;     /* bytes up to and with the '[' of "cells" */
   struct table table;
-  uint64_t sequence; /* of the index as it was last read or written */
+  size_t section;      /* one more than the index of the last heading seen */
+  size_t section_seen; /* so many cells were looked at for it */
+  uint64_t sequence;   /* of the index as it was last read or written */
 };
 
 /* The next version: the published bytes up to `from`, then `bytes`, then the

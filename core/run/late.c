@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
@@ -63,6 +64,24 @@ void late_take(struct engine *engine, const char *task,
   collector_add(batch->collector, message->type, message->content);
 }
 
+static void tell_aside(struct engine *engine, const char *task,
+                       const char *name) {
+  char *CLEANUP(mem_free_pointer) owned_task = mem_copy_text(task);
+  char kind[] = "notebook.set_aside";
+  struct json *CLEANUP(json_done) content = json_object();
+  json_set_text(content, "name", name);
+  struct event_record event = {
+      .task = owned_task, .kind = kind, .content = content};
+  struct err err = {0};
+  log_warning("notebook.ipynb of task %s was no notebook that could be kept "
+              "whole; the file is now %s",
+              task, name);
+  if (event_append(engine->store, &event, 1, &err) < 0)
+    log_error("that a notebook of task %s was set aside is not in the event "
+              "log: %s",
+              task, err.text);
+}
+
 struct notebook *late_notebook(struct engine *engine, const char *task,
                                struct lease_memory *memory, struct err *err) {
   if (memory->notebook != NULL && !notebook_is_stale(memory->notebook))
@@ -78,9 +97,11 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
     return NULL;
   if (engine->later != NULL)
     notebook_sync_later(memory->notebook, engine->later);
-  if (aside != NULL)
-    log_warning("notebook.ipynb of task %s was no notebook; it is now %s", task,
-                aside);
+  if (aside != NULL) {
+    tell_aside(engine, task, aside);
+    free(memory->aside);
+    memory->aside = MEM_STEAL(aside);
+  }
   return memory->notebook;
 }
 

@@ -28,6 +28,7 @@ static void free_memory(void *pointer) {
     return;
   notebook_close(memory->notebook);
   json_free(memory->late);
+  free(memory->aside);
   kernel_record_free(&memory->kernel);
   mem_close_descriptor(&memory->process);
   free(memory);

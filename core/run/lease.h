@@ -35,7 +35,8 @@ struct lease_memory {
   } recent[LEASE_RECENT];
   unsigned next;
   uint64_t orphan_bytes; /* of output that belongs to none of them */
-  struct json *late;     /* array for the next answer's late_outputs, or NULL */
+  char *aside; /* the notebook that was set aside, until an answer tells it */
+  struct json *late; /* array for the next answer's late_outputs, or NULL */
 };
 
 struct lease {

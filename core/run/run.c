@@ -12,6 +12,7 @@
 #include "core/keeper/process.h"
 #include "core/notebook/stream_join.h"
 #include "core/run/answer.h"
+#include "core/run/cells.h"
 #include "core/run/conclude.h"
 #include "core/run/engine_private.h"
 #include "core/run/place.h"
@@ -81,9 +82,15 @@ static void open_cell(struct drive *drive, const struct run_ticket *ticket,
       late_notebook(drive->engine, record->task, memory, &err);
   if (notebook == NULL || describe_kernel(notebook, memory, info, &err) < 0 ||
       (record->section != NULL &&
-       ticket_add_section(notebook, ticket, &err) < 0) ||
+       cells_add_section(notebook, record->section, &err) < 0) ||
       notebook_append_code(notebook, cell, &err) < 0)
     drive_note(drive, "the notebook could not be written: %s", err.text);
+  char *CLEANUP(mem_free_pointer) aside = MEM_STEAL(memory->aside);
+  if (aside != NULL)
+    drive_note(drive,
+               "the notebook.ipynb that was there could not be kept whole; it "
+               "is now %s",
+               aside);
 }
 
 static void fill_start(struct run_record *record, const struct lease *lease) {

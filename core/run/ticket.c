@@ -137,21 +137,31 @@ static void fill_record(struct run_ticket *ticket,
 }
 
 /* The task is not there: makes it, when it may be made so. */
-static int make_task(struct engine *engine, const struct run_record *record,
-                     struct err *err) {
+static int make_task(struct engine *engine, const char *task,
+                     const char *caller, struct err *err) {
   if (!engine->conf->auto_create)
     return err_set(err, ERR_NOT_FOUND,
                    "no task %s; make it with PUT /v1/tasks/%s first "
                    "(auto_create is off)",
-                   record->task, record->task);
+                   task, task);
   struct err fault = {0};
-  if (task_put(engine->store, record->task, engine->conf->kernelspec, NULL,
-               record->caller, &fault) < 0 &&
+  if (task_put(engine->store, task, engine->conf->kernelspec, NULL, caller,
+               &fault) < 0 &&
       fault.kind != ERR_CONFLICT)
     return err_set(err, fault.kind, "%s", fault.text);
-  int CLEANUP(mem_close_descriptor) directory =
-      place_open(engine, record->task, err);
+  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
   return directory < 0 ? -1 : 0;
+}
+
+int ticket_have_task(struct engine *engine, const char *task,
+                     const char *caller, struct err *err) {
+  struct task_record CLEANUP(task_record_free) found = {0};
+  struct err fault = {0};
+  if (task_get(engine->store, task, &found, &fault) == 0)
+    return 0;
+  return fault.kind == ERR_NOT_FOUND
+             ? make_task(engine, task, caller, err)
+             : err_set(err, fault.kind, "%s", fault.text);
 }
 
 /* Mostly the task is there; that is found out by inserting. */
@@ -160,7 +170,7 @@ static int insert(struct engine *engine, const struct run_record *record,
   struct err fault = {0};
   int inserted = run_insert(engine->store, record, existing, &fault);
   if (inserted < 0 && fault.kind == ERR_NOT_FOUND) {
-    if (make_task(engine, record, err) < 0)
+    if (make_task(engine, record->task, record->caller, err) < 0)
       return -1;
     return run_insert(engine->store, record, existing, err);
   }
@@ -209,17 +219,4 @@ int run_submit(struct engine *engine, const struct run_request *request,
   }
   *ret = MEM_STEAL(ticket);
   return 0;
-}
-
-int ticket_add_section(struct notebook *notebook,
-                       const struct run_ticket *ticket, struct err *err) {
-  char *CLEANUP(mem_free_pointer) heading =
-      mem_format("## %s", ticket->record.section);
-  char digest[CRYPTO_SHA256_HEX];
-  crypto_sha256(heading, strlen(heading), digest);
-  char id[64];
-  snprintf(id, sizeof id, "section-%.16s", digest);
-  if (notebook_has_cell(notebook, id))
-    return 0;
-  return notebook_append_markdown(notebook, id, heading, strlen(heading), err);
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "core/notebook/writer.h"
 #include "core/run/live.h"
 #include "core/run/run.h"
 #include "core/run/turn.h"
@@ -24,9 +23,9 @@ struct run_ticket {
 /* Leaves the queue and the list of live runs: nobody waits for it any more. */
 void ticket_leave(struct run_ticket *ticket);
 
-/* The markdown heading of the run's section, when the notebook's last section
- * is another one. */
-int ticket_add_section(struct notebook *notebook,
-                       const struct run_ticket *ticket, struct err *err);
+/* Makes the task when it is missing and may be made (auto_create).
+ * ERR_NOT_FOUND. */
+int ticket_have_task(struct engine *engine, const char *task,
+                     const char *caller, struct err *err);
 
 #endif

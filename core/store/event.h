@@ -13,8 +13,9 @@ struct event_record {
   char *task;
   char *run;  /* or NULL */
   char *kind; /* "run.queued", "run.started", "run.output", "run.finished",
-                 "run.late", "kernel.started", "kernel.ended", "task.created",
-                 "task.deleted" */
+                 "run.late", "kernel.started", "kernel.output", "kernel.ended",
+                 "task.created", "task.deleted", "cell.added",
+                 "notebook.set_aside" */
   struct json *content;
 };
 void event_record_free(struct event_record *record);

@@ -3,13 +3,20 @@ SELECT id, body_sha256 FROM runs
  WHERE task = :task AND idempotency_key = :idempotency_key;
 
 -- name: run_insert
+-- A run that names no section goes on in that of the run before it.
 INSERT INTO runs (id, task, number, code, code_sha256, section, tags, silent,
                   caller, address, request_id, idempotency_key, body_sha256,
                   instance, timeout_ms, options, queued_at, status)
 SELECT :id, :task,
        1 + coalesce((SELECT number FROM runs WHERE task = :task
                       ORDER BY sequence DESC LIMIT 1), 0),
-       :code, :code_sha256, :section, :tags, :silent,
+       :code, :code_sha256,
+       coalesce(:section,
+                (SELECT iif(queued_at >= (SELECT created_at FROM tasks
+                                           WHERE id = :task), section, NULL)
+                   FROM runs WHERE task = :task
+                  ORDER BY sequence DESC LIMIT 1)),
+       :tags, :silent,
        coalesce(:caller, 'anonymous'), :address, :request_id, :idempotency_key,
        :body_sha256, :instance, :timeout_ms, :options, :queued_at, 'queued'
  WHERE EXISTS (SELECT 1 FROM tasks WHERE id = :task AND deleted_at IS NULL);

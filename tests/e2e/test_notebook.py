@@ -1,0 +1,214 @@
+"""The notebook as people and agents shape it: sections, explanations, uploads;
+and as a disk that fails leaves it."""
+
+import json
+
+import pytest
+
+from tests.e2e import notebooks
+from tests.instance import JSON
+
+
+def add_markdown(service, task, markdown):
+    response = service.request(
+        "POST", f"/v1/tasks/{task}/cells", data=json.dumps({"markdown": markdown}), headers=JSON
+    )
+    assert response.status_code == 201, response.text
+    return response.json()
+
+
+def cells(service, task):
+    return [
+        (cell["cell_type"], notebooks.joined(cell["source"]))
+        for cell in notebooks.read(service, task)["cells"]
+    ]
+
+
+def events(service, task, kind):
+    import sqlite3
+
+    with sqlite3.connect(f"file:{service.database}?mode=ro", uri=True) as database:
+        rows = database.execute(
+            "SELECT content FROM events WHERE task = ? AND kind = ? ORDER BY id", (task, kind)
+        ).fetchall()
+    return [json.loads(content) for (content,) in rows]
+
+
+# Explanations
+
+
+def test_markdown_stands_between_the_cells(service, task):
+    first = add_markdown(service, task, "# Plan\n\nFirst *this*, then $x^2$.")
+    assert first["notes"] == [] and first["notebook"] == f"/tasks/{task}/notebook.ipynb"
+    service.post(task, "1")
+    second = add_markdown(service, task, "It worked.")
+    service.post(task, "2")
+    assert cells(service, task) == [
+        ("markdown", "# Plan\n\nFirst *this*, then $x^2$."),
+        ("code", "1"),
+        ("markdown", "It worked."),
+        ("code", "2"),
+    ]
+    identifiers = [cell["id"] for cell in notebooks.read(service, task)["cells"]]
+    assert identifiers[0] == first["cell"] and identifiers[2] == second["cell"]
+    recorded = events(service, task, "cell.added")
+    assert [event["source"] for event in recorded] == ["# Plan\n\nFirst *this*, then $x^2$.", "It worked."]
+    assert recorded[0]["cell"] == first["cell"] and recorded[0]["caller"] == "anonymous"
+
+
+def test_markdown_waits_for_what_was_asked_for_before_it(service, task):
+    run = service.send(task, "import time; time.sleep(0.5); print('done')", wait=False).json()["run"]
+    add_markdown(service, task, "after")
+    assert service.get(f"/v1/runs/{run}").json()["status"] == "ok"
+    assert [kind for kind, _ in cells(service, task)] == ["code", "markdown"]
+
+
+@pytest.mark.parametrize(
+    "body, status, words",
+    [
+        ({}, 422, "missing"),
+        ({"markdown": ""}, 422, "markdown"),
+        ({"markdown": 1}, 422, "markdown"),
+        ({"markdown": "x", "code": "1"}, 422, "unknown field"),
+        ({"markdown": "x" * (5 << 20)}, 413, "at most"),
+    ],
+    ids=str,
+)
+def test_markdown_that_is_refused(service, task, body, status, words):
+    response = service.request("POST", f"/v1/tasks/{task}/cells", data=json.dumps(body), headers=JSON)
+    assert response.status_code == status and words in response.json()["detail"]
+    assert not (service.task_directory(task) / "notebook.ipynb").exists()
+
+
+# Sections
+
+
+def test_a_section_begins_with_its_heading(service, task):
+    service.post(task, "0")
+    service.post(task, "1", section="Load")
+    service.post(task, "2")
+    service.post(task, "3", section="Load")
+    service.post(task, "4", section="Plot")
+    service.post(task, "5", section="Load")
+    service.post(task, "6", section="Load")
+    assert cells(service, task) == [
+        ("code", "0"),
+        ("markdown", "## Load"),
+        ("code", "1"),
+        ("code", "2"),
+        ("code", "3"),
+        ("markdown", "## Plot"),
+        ("code", "4"),
+        ("markdown", "## Load"),
+        ("code", "5"),
+        ("code", "6"),
+    ]
+
+
+def test_a_heading_is_known_after_a_new_start(make_instance):
+    own = make_instance()
+    own.post("t", "1", section="Load")
+    own.kill("app")
+    own.start_app()
+    own.post("t", "2", section="Load")
+    assert [kind for kind, _ in cells(own, "t")] == ["markdown", "code", "code"]
+
+
+def sections(service, task, **parameters):
+    response = service.get(f"/v1/tasks/{task}/sections", params=parameters)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_what_each_section_gave(service, task):
+    service.post(task, "print('before')")
+    service.post(task, "print('loaded'); 17", section="Load")
+    plot = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.show()"
+    shown = service.post(task, plot, section="Plot")
+    service.post(task, "1 / 0")
+    service.post(task, "print('unseen')", silent=True)
+    service.post(task, "print('again')", section="Load")
+    answer = sections(service, task)
+    assert answer["next"] is None
+    none, load, plots = answer["sections"]
+    assert [section["section"] for section in answer["sections"]] == [None, "Load", "Plot"]
+    assert none["text"].strip() == "before" and none["images"] == []
+    assert load["text"].split() == ["loaded", "17", "again"]
+    assert [run["status"] for run in plots["runs"]] == ["ok", "error"]
+    assert "ZeroDivisionError" in plots["text"]
+    (image,) = plots["images"]
+    assert image["run"] == shown["run"] and image["uri"] == shown["images"][0]["uri"]
+    assert service.get(image["uri"]).headers["Content-Type"] == "image/png"
+    assert all(run["cell"] for section in answer["sections"] for run in section["runs"])
+
+
+def test_sections_are_bounded(service, task):
+    for number in range(5):
+        service.post(task, f"print('x' * 1000 + '{number}')", section="A" if number < 3 else "B")
+    newest = sections(service, task, limit=2, text_limit=300)
+    (only,) = newest["sections"]
+    assert only["section"] == "B" and len(only["runs"]) == 2 and len(only["text"]) <= 300
+    older = sections(service, task, limit=2, before=newest["next"])
+    assert [len(section["runs"]) for section in older["sections"]] == [2]
+    assert service.get(f"/v1/tasks/{task}/sections?before=x").status_code == 422
+    assert service.get("/v1/tasks/no-such-task/sections").status_code == 404
+
+
+def test_a_task_made_anew_does_not_go_on_in_an_old_section(service, task):
+    service.post(task, "1", section="Old")
+    assert service.delete(task).status_code == 200
+    service.post(task, "2")
+    assert sections(service, task)["sections"][-1]["section"] is None
+
+
+# Uploads
+
+
+def upload(service, task, content):
+    service.put(task)
+    (service.task_directory(task) / "notebook.ipynb").write_text(content, encoding="utf-8")
+
+
+def test_an_older_notebook_is_adopted(service, task):
+    old = {
+        "metadata": {"kernelspec": {"name": "x", "display_name": "X"}, "mine": {"a": 1}},
+        "nbformat": 4,
+        "nbformat_minor": 2,
+        "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["# Mine\n", "text"]},
+            {"cell_type": "code", "metadata": {}, "source": "a = 1", "outputs": [], "execution_count": 7},
+        ],
+    }
+    upload(service, task, json.dumps(old))
+    answer = service.post(task, "2")
+    assert answer["notes"] == []
+    notebook = notebooks.read(service, task)
+    assert notebook["nbformat_minor"] == 5 and notebook["metadata"]["mine"] == {"a": 1}
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+    assert cells(service, task) == [("markdown", "# Mine\ntext"), ("code", "a = 1"), ("code", "2")]
+    served = service.get(f"/tasks/{task}/notebook.ipynb").json()
+    assert served == notebook
+
+
+@pytest.mark.parametrize("content", ["no notebook", '{"cells": 1}', "[]", "\x00\x01"], ids=repr)
+def test_what_is_no_notebook_is_set_aside_and_told(service, task, content):
+    upload(service, task, content)
+    answer = service.post(task, "2")
+    (note,) = answer["notes"]
+    (aside,) = service.task_directory(task).glob("notebook.ipynb.*.aside")
+    assert aside.name in note and aside.read_text(encoding="utf-8") == content
+    assert cells(service, task) == [("code", "2")]
+    assert events(service, task, "notebook.set_aside") == [{"name": aside.name}]
+    assert service.get(f"/tasks/{task}/{aside.name}").status_code == 404
+    assert service.post(task, "3")["notes"] == []
+
+
+def test_an_upload_between_two_runs_is_taken_over(service, task):
+    service.post(task, "1")
+    notebook = notebooks.read(service, task)
+    notebook["cells"].insert(0, {"cell_type": "markdown", "id": "mine", "metadata": {}, "source": "By hand"})
+    (service.task_directory(task) / "notebook.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    service.post(task, "2")
+    assert cells(service, task) == [("markdown", "By hand"), ("code", "1"), ("code", "2")]
+    add_markdown(service, task, "more")
+    assert cells(service, task)[-1] == ("markdown", "more")
