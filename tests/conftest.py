@@ -32,9 +32,12 @@ def service(session_instance, request):
 
 @pytest.fixture
 def task(request):
-    """A task id that no other test has."""
+    """A task id that no other test has. Its kernel goes with the test."""
     name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
-    return f"t{next(numbers)}-{name}"[:100].rstrip("-")
+    name = f"t{next(numbers)}-{name}"[:100].rstrip("-")
+    yield name
+    if "service" in request.fixturenames:
+        request.getfixturevalue("session_instance").delete(name)
 
 
 @pytest.fixture

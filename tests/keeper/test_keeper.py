@@ -198,8 +198,12 @@ def test_the_kernel_cannot_reach_what_is_the_keepers(keeper):
     wait_for((keeper.files() / "done").exists, "the script's end")
     if os.geteuid() != 0:
         pytest.skip("the kernel is the keeper's own user")
-    tail = keeper.ask(verb="status", kernel=kernel["id"])["stderr_tail"]
-    assert tail.count("Permission denied") == 2
+
+    def refused():
+        tail = keeper.ask(verb="status", kernel=kernel["id"])["stderr_tail"]
+        return tail.count("Permission denied") == 2
+
+    wait_for(refused, "two refusals in the log")
 
 
 # Ending
