@@ -10,6 +10,7 @@
 #include "core/base/conf_table.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
+#include "core/base/near.h"
 #include "core/base/utf8.h"
 
 /* One reading of one file. inih asks for lines (next_line) and hands back keys
@@ -45,35 +46,6 @@ static int fault(struct reading *reading, const char *format, ...) {
   return 0;
 }
 
-/* Levenshtein's distance of two short names; beyond 63 bytes: far away. */
-static size_t distance(const char *a, const char *b) {
-  size_t row[64];
-  size_t columns = strlen(b);
-  if (strlen(a) > 63 || columns > 63)
-    return 64;
-  for (size_t j = 0; j <= columns; j++)
-    row[j] = j;
-  for (size_t i = 1; a[i - 1] != '\0'; i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= columns; j++) {
-      size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-      size_t shorter = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-      diagonal = row[j];
-      row[j] = changed < shorter ? changed : shorter;
-    }
-  }
-  return row[columns];
-}
-
-static bool is_near(const char *wrong, const char *right, size_t *best) {
-  size_t far = distance(wrong, right);
-  if (far >= *best || far > (strlen(right) + 2) / 3)
-    return false;
-  *best = far;
-  return true;
-}
-
 static bool is_section(const char *section) {
   for (size_t i = 0; i < conf_key_count; i++)
     if (strcmp(conf_keys[i].section, section) == 0)
@@ -82,22 +54,20 @@ static bool is_section(const char *section) {
 }
 
 static int unknown_section(struct reading *reading, const char *section) {
-  const char *near = NULL;
-  size_t best = SIZE_MAX;
+  struct near near = NEAR_INIT(section);
   for (size_t i = 0; i < conf_key_count; i++)
-    if (is_near(section, conf_keys[i].section, &best))
-      near = conf_keys[i].section;
+    near_consider(&near, conf_keys[i].section);
   char text[FS_PRINTABLE];
   fs_printable(section, text);
-  if (near == NULL)
+  if (near.best == NULL)
     return fault(reading, "unknown section [%s]", text);
-  return fault(reading, "unknown section [%s]; did you mean [%s]?", text, near);
+  return fault(reading, "unknown section [%s]; did you mean [%s]?", text,
+               near.best);
 }
 
 static int unknown_key(struct reading *reading, const char *section,
                        const char *name) {
-  const char *near = NULL;
-  size_t best = SIZE_MAX;
+  struct near near = NEAR_INIT(name);
   char text[FS_PRINTABLE];
   fs_printable(name, text);
   for (size_t i = 0; i < conf_key_count; i++) {
@@ -105,13 +75,13 @@ static int unknown_key(struct reading *reading, const char *section,
     if (strcmp(key->name, name) == 0)
       return fault(reading, "unknown key \"%s\" in [%s]; it belongs in [%s]",
                    text, section, key->section);
-    if (strcmp(key->section, section) == 0 && is_near(name, key->name, &best))
-      near = key->name;
+    if (strcmp(key->section, section) == 0)
+      near_consider(&near, key->name);
   }
-  if (near == NULL)
+  if (near.best == NULL)
     return fault(reading, "unknown key \"%s\" in [%s]", text, section);
   return fault(reading, "unknown key \"%s\" in [%s]; did you mean \"%s\"?",
-               text, section, near);
+               text, section, near.best);
 }
 
 static const struct conf_key *find_key(const char *section, const char *name) {
