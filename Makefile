@@ -111,7 +111,7 @@ bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 
 	$(Q)$< $(BUILD)
 
 # One test: /usr/bin/python3 -m pytest tests/http -k word
-test: all unit ## everything: unit tests, then the whole against real nginx and kernels
+test: test-packages all unit ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
 	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper)
 
@@ -123,6 +123,9 @@ up: ## build, start an instance (PORT, STATE), run a first cell in it
 
 down: ## end the instance in STATE with all its kernels
 	$(Q)STATE='$(STATE)' tools/down
+
+test-packages:
+	$(Q)tools/install-packages build runtime test
 
 install-packages: ## install the Debian packages that building and running need
 	$(Q)tools/install-packages build runtime
@@ -146,4 +149,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help bench
+.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help bench

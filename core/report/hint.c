@@ -206,6 +206,11 @@ static void input_asked(struct hint *hint) {
                       "code.");
 }
 
+static void input_ended(struct hint *hint) {
+  buf_text(hint->out, "The lines given as stdin are used up: give as many as "
+                      "the code reads, or let it read fewer.");
+}
+
 static void exit_called(struct hint *hint) {
   buf_text(hint->out, "sys.exit() ended this cell only; the kernel goes on.");
 }
@@ -242,6 +247,7 @@ static const struct {
     {"ExceptionGroup", group_raised},
     {"BaseExceptionGroup", group_raised},
     {"StdinNotImplementedError", input_asked},
+    {"EOFError", input_ended},
     {"SystemExit", exit_called},
     {"MemoryError", memory_short},
     {"PermissionError", write_denied},

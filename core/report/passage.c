@@ -189,9 +189,10 @@ const char *passage_of_state(const char *kernel_state, const char *status) {
                 "are kept"},
       {"lost", "all variables are lost"},
   };
-  bool is_error = status != NULL && strcmp(status, "error") == 0;
-  /* A cell that raised in a new kernel has kept what it set itself. */
-  if (is_error && kernel_state != NULL && strcmp(kernel_state, "lost") == 0)
+  bool has_ended = status != NULL &&
+                   (strcmp(status, "error") == 0 || strcmp(status, "ok") == 0);
+  /* A cell that came to its end in a new kernel has kept what it set itself. */
+  if (has_ended && kernel_state != NULL && strcmp(kernel_state, "lost") == 0)
     return "the variables of earlier cells are lost";
   return look_up(words, COUNT_OF(words), kernel_state);
 }

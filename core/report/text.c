@@ -33,15 +33,22 @@ static int append_limit(const struct text_source *source, struct buf *out) {
 }
 
 /* "[timeout: the code did not end within its time limit of 2 s, ended by
- * SIGINT; variables are kept]"; nothing when the run ended ok. */
+ * SIGINT; variables are kept]"; nothing when the run ended ok and the variables
+ * are there. */
 static int compose_last_line(const struct text_source *source,
                              struct buf *out) {
   const char *meaning = passage_of_status(source->status);
   const char *state = passage_of_state(source->kernel_state, source->status);
   const char *ename = json_get_text(source->error, "ename");
-  if (meaning == NULL)
+  bool is_lost =
+      source->kernel_state != NULL && strcmp(source->kernel_state, "lost") == 0;
+  if (meaning == NULL && !is_lost)
     return 0;
-  int failed = buf_format(out, "[%s: ", source->status);
+  int failed = buf_format(out, "[%s", source->status);
+  if (meaning != NULL)
+    failed |= buf_text(out, ": ");
+  else
+    meaning = "";
   if (strcmp(source->status, "error") == 0 && ename != NULL)
     failed |= characters_append_line(ename, strlen(ename), 200, out);
   else

@@ -114,18 +114,25 @@ static void set_place(struct json *report, const struct chain *chain,
     json_set_integer(report, "called_line", called);
 }
 
-static void set_place_of_r(struct json *report,
-                           const struct traceback_source *source) {
-  struct frame frame = {.kind = FRAME_CELL, .mine = true};
-  int64_t column;
-  if (!traceback_place_of_r(source, &frame.line, &column))
+void traceback_set_place(struct json *report, const char *code,
+                         size_t code_length, int64_t line) {
+  if (line <= 0)
     return;
+  struct frame frame = {.kind = FRAME_CELL, .mine = true, .line = line};
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
-  frame_write_source(&frame, source->code, source->code_length, 0, &text);
+  frame_write_source(&frame, code, code_length, 0, &text);
   trim_end(&text);
-  json_set_integer(report, "line", frame.line);
+  json_set_integer(report, "line", line);
   if (text.length > 0)
     json_set(report, "source", json_string_n(text.data, text.length));
+}
+
+static void set_place_of_r(struct json *report,
+                           const struct traceback_source *source) {
+  int64_t line, column;
+  if (!traceback_place_of_r(source, &line, &column))
+    return;
+  traceback_set_place(report, source->code, source->code_length, line);
   if (column > 0)
     json_set_integer(report, "column", column);
 }

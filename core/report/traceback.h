@@ -47,6 +47,11 @@ struct traceback_source {
  * 16,000 characters, head and tail kept. */
 struct json *traceback_report(const struct traceback_source *source);
 
+/* Sets line and source of a report whose place is known from elsewhere (a stack
+ * dump); a line below 1 sets nothing. */
+void traceback_set_place(struct json *report, const char *code,
+                         size_t code_length, int64_t line);
+
 /* Removes ANSI escape sequences (CSI, OSC, two-byte) and other control bytes
  * except \n and \t. */
 int traceback_strip_ansi(const char *text, size_t length, struct buf *out);

@@ -1,8 +1,10 @@
 #include "core/run/admin.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
@@ -149,13 +151,24 @@ static int remove_files(struct engine *engine, const char *task,
   return 0;
 }
 
+/* Marks the task deleted. One that was deleted before may still be purged. */
+static int end_task(struct engine *engine, const char *task, bool purge,
+                    struct err *err) {
+  struct err fault = {0};
+  if (task_delete(engine->store, task, &fault) == 0)
+    return 0;
+  bool has_files =
+      faccessat(engine->tasks_directory, task, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+  if (fault.kind == ERR_NOT_FOUND && purge && has_files)
+    return 0;
+  return err_set(err, fault.kind, "%s", fault.text);
+}
+
 /* The kernel goes first, so that a running cell ends at once; then the turn is
  * waited for, so that no run is under way when the files go. */
 int admin_delete_task(struct engine *engine, const char *task, bool purge,
                       const char *by, struct json **ret, struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
-  if (task_get(engine->store, task, &record, err) < 0 ||
-      task_delete(engine->store, task, err) < 0)
+  if (end_task(engine, task, purge, err) < 0)
     return -1;
   cancel_open_runs(engine, task, by);
   if (control_stop(engine->keeper_socket, task, NULL, "stopped",

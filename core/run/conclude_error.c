@@ -9,6 +9,7 @@
 #include "core/report/hint.h"
 #include "core/report/traceback.h"
 #include "core/run/conclude.h"
+#include "core/run/engine_private.h"
 #include "core/run/quiet.h"
 
 /* The probe looks at names and directories: milliseconds. A kernel that does
@@ -48,8 +49,10 @@ static struct json *own_error(const struct conclusion *c) {
         : record->status == RUN_INTERRUPTED
             ? mem_copy_text("the cell was interrupted on request")
         : record->status == RUN_OUTPUT_LIMIT
-            ? mem_format("the cell wrote %lld bytes, more than one run may",
-                         (long long)record->output_bytes)
+            ? mem_format("the cell wrote %lld bytes; more than %lld end a "
+                         "run (limits.output_bytes_hard)",
+                         (long long)record->output_bytes,
+                         (long long)c->drive->engine->conf->output_bytes_hard)
             : mem_copy_text(record->kernel_reason);
     json_set_text(error, "evalue", text);
     json_set(error, "traceback", json_array());
@@ -131,7 +134,8 @@ struct json *conclude_error(const struct conclusion *c) {
       .hint = hint.length == 0 ? NULL : buf_string(&hint),
   };
   struct json *report = traceback_report(&source);
-  if (c->drive->running_line > 0 && json_get(report, "line") == NULL)
-    json_set_integer(report, "line", c->drive->running_line);
+  if (json_get(report, "line") == NULL)
+    traceback_set_place(report, c->record->code, c->record->code_length,
+                        c->drive->running_line);
   return report;
 }

@@ -76,7 +76,6 @@ static void kill_kernel(struct drive *drive) {
       drive->engine->conf->interrupt_grace, run_status_name(drive->verdict));
   drive->step = DRIVE_KILLED;
   drive->deadline = 0;
-  drive_read_line(drive);
   int timeout = (int)(drive->engine->conf->terminate_grace * 1000.0) + 10000;
   if (control_stop(drive->engine->keeper_socket, drive->lease->kernel.task,
                    drive->lease->kernel.id, "killed", reason, timeout,
@@ -92,7 +91,9 @@ void drive_end_next(struct drive *drive) {
     return;
   }
   int64_t left = grace(drive) - SECOND_INTERRUPT_NS;
+  drive_read_line(drive);
   if (drive->step == DRIVE_INTERRUPTED && left > 0) {
+    lease_dump_stack(drive->engine, drive->lease);
     interrupt(drive);
     drive->step = DRIVE_INTERRUPTED_AGAIN;
     drive->deadline = clock_monotonic_ns() + left;
@@ -108,6 +109,9 @@ void drive_read_end(struct drive *drive) {
     drive_note(drive, "the keeper did not record how the kernel ended");
     return;
   }
+  if (drive->end.end == KERNEL_END_SIGNAL || drive->end.end == KERNEL_END_OOM)
+    drive_note(drive, "what was written in the last moment before the kernel "
+                      "died, and not flushed, is missing");
   if (drive->step == DRIVE_KILLED)
     drive->ended_by = drive->end.signal == SIGKILL ? "SIGKILL" : "SIGTERM";
 }

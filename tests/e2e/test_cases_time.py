@@ -77,6 +77,7 @@ while True:
     assert answer["stdout"] == "before\n"
     assert answer["kernel"]["state"] == "lost"
     assert answer["error"]["line"] == 5
+    assert "->" in answer["error"]["source"] and "time.sleep(60)" in answer["error"]["source"]
     after = service.post("t", "1")
     assert after["kernel"]["state"] == "lost" and after["kernel"]["generation"] == 2
     assert after["kernel"]["reason"]
@@ -117,6 +118,7 @@ def test_deaths_are_told_apart(service, task, code, status, reason):
     assert answer["status"] == status
     assert answer["kernel"]["state"] == "lost"
     assert reason in answer["kernel"]["reason"]
+    assert "lost" in answer["text"] and reason in answer["text"]
     after = service.post(task, "'x' in globals()")
     assert after["result"]["text/plain"] == "False"
     assert after["kernel"]["state"] == "lost" and after["kernel"]["generation"] == 2
@@ -169,7 +171,17 @@ def test_nothing_of_a_deleted_task_is_left(service, task):
     wait_for(lambda: not children_named("999.125") and not alive(pid), "the end", 5)
     assert time.monotonic() - start < 10
     assert not service.task_directory(task).exists()
+    assert service.delete(task).status_code == 404
     assert service.get(f"/v1/tasks/{task}").status_code == 404
+
+
+def test_a_deleted_task_can_be_purged_later(service, task):
+    service.post(task, "open('kept','w').close()")
+    assert service.delete(task, purge=False).status_code == 200
+    assert (service.task_directory(task) / "files" / "kept").exists()
+    assert service.delete(task, purge=False).status_code == 404
+    assert service.delete(task, purge=True).status_code == 200
+    assert not service.task_directory(task).exists()
 
 
 def test_interrupt_and_cancel(service, task):

@@ -54,9 +54,9 @@ def test_up_runs_a_first_cell_and_down_ends_everything(state):
     done = run("up", STATE=str(state), PORT=str(port))
     assert done.returncode == 0, done.stderr
     assert "Cellpost runs." in done.stdout and "image/png" in done.stdout
-    assert f"http://127.0.0.1:{port}/tasks/demo/notebook.ipynb" in done.stdout
+    assert f"http://127.0.0.1:{port}/tasks/first-cell/notebook.ipynb" in done.stdout
     assert f"make down STATE='{state}'" in done.stdout
-    notebook = requests.get(f"http://127.0.0.1:{port}/tasks/demo/notebook.ipynb", timeout=30).json()
+    notebook = requests.get(f"http://127.0.0.1:{port}/tasks/first-cell/notebook.ipynb", timeout=30).json()
     kinds = [output["output_type"] for output in notebook["cells"][0]["outputs"]]
     assert "display_data" in kinds
     with sqlite3.connect(f"file:{state}/lib/cellpost.db?mode=ro", uri=True) as database:
@@ -266,3 +266,21 @@ def test_the_program_explains_itself(service):
     assert "ok   keeper: answers" in doctor.stdout and "landlock" in doctor.stdout
     assert call("nonsense").returncode != 0
     assert "cannot open" in call("-c", "/nonexistent", "config").stderr
+
+
+def test_settings_can_be_given_later_and_wrong_ones_change_nothing(make_instance):
+    service = make_instance({"limits.timeout": "30"})
+    assert service.get("/v1/capabilities").json()["limits"]["timeout"] == 30
+    service.settings = {"limits.timeout": "20", "limits.queue": "3"}
+    service.up()
+    limits = service.get("/v1/capabilities").json()["limits"]
+    assert (limits["timeout"], limits["queue"]) == (20, 3)
+    text = service.conf.read_text()
+    assert text.count("timeout =") == 1
+    for wrong in ("limits.timout=5", "nonsense", "limits.queue=many"):
+        done = subprocess.run(
+            [ROOT / "tools" / "up", wrong], env=service.environment(), capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode != 0 and wrong.partition("=")[0].partition(".")[2] in done.stderr
+        assert service.conf.read_text() == text
+    assert service.get("/healthz").status_code == 200

@@ -28,7 +28,7 @@ def cgi(service, tmp_path_factory):
             parent.chmod(0o755)
     path = str(directory / "s")
     with open(directory / "log", "wb") as log:
-        process = subprocess.Popen([FCGIWRAP, "-c", "4", "-f", "-s", f"unix:{path}"], stderr=log, **user)
+        process = subprocess.Popen([FCGIWRAP, "-c", "4", "-f", "-s", f"unix:{path}"], stderr=log, start_new_session=True, **user)
     wait_for(lambda: os.path.exists(path), "fcgiwrap")
 
     def send(method, uri, body=b"", **more):
@@ -47,7 +47,7 @@ def cgi(service, tmp_path_factory):
         return status, headers, content
 
     yield send
-    process.send_signal(signal.SIGTERM)
+    os.killpg(process.pid, signal.SIGTERM)  # its workers do not go with it
     process.wait(10)
 
 
