@@ -1,11 +1,13 @@
 """A whole instance of one's own: nginx, app, keeper and kernels, started and
 ended by the same commands that people use."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -182,6 +184,12 @@ class Instance:
     def connection_file(self, task):
         kernel = self.get(f"/v1/tasks/{task}").json()["kernel"]["id"]
         return str(self.run / "kernels" / kernel / "connection.json")
+
+    def kernel_pid(self, task):
+        """Of the task's latest kernel, as it is called outside of its jail."""
+        with contextlib.closing(sqlite3.connect(self.database, timeout=10)) as database:
+            row = database.execute("SELECT pid FROM kernels WHERE task = ? ORDER BY generation DESC", (task,)).fetchone()
+        return row[0]
 
     # Requests
 

@@ -138,6 +138,17 @@ static void end_stray(struct keeper *keeper, const struct shim_found *shim) {
   log_warning("kernel %s is in no table: it is ended", shim->id);
 }
 
+/* What was written down of it tells what is left. */
+static void release_jail(struct keeper *keeper, const char *id) {
+  CLEANUP(mem_close_descriptor)
+  int shim = fs_open_beneath(keeper->places.shims, id, O_RDONLY | O_DIRECTORY,
+                             0, NULL);
+  if (shim < 0)
+    return;
+  jail_host_adopt(keeper->jails, id, shim);
+  jail_host_release(keeper->jails, id, NULL);
+}
+
 static void sweep(struct keeper *keeper, int parent) {
   int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *listing = copy < 0 ? NULL : fdopendir(copy);
@@ -152,6 +163,7 @@ static void sweep(struct keeper *keeper, int parent) {
     CLEANUP(mem_free_pointer)
     char *directory = mem_format("%s/kernels/%s", keeper->places.run, name);
     strays_kill(directory);
+    release_jail(keeper, name);
     fs_remove_tree(parent, name, NULL);
     log_info("what kernel %s left is removed", name);
   }
@@ -168,5 +180,6 @@ int adopt_all(struct keeper *keeper, struct err *err) {
       end_stray(keeper, &shims.list[i]);
   sweep(keeper, keeper->places.kernels);
   sweep(keeper, keeper->places.shims);
+  jail_host_sweep(keeper->jails);
   return 0;
 }

@@ -197,6 +197,13 @@ int cgroup_open_entries(const struct cgroup *group, int entries[CGROUP_COUNT],
   return count;
 }
 
+int cgroup_open_directory(const struct cgroup *group) {
+  if (group->version != 2)
+    return -1;
+  return open(group->directories[CGROUP_FREEZER],
+              O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 int cgroup_enter(const int *entries, int count, struct err *err) {
   for (int i = 0; i < count; i++)
     if (write(entries[i], "0", 1) != 1)

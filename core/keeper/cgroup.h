@@ -90,6 +90,9 @@ int cgroup_parse(const char *text, struct cgroup **ret, struct err *err);
  */
 int cgroup_open_entries(const struct cgroup *group, int entries[CGROUP_COUNT],
                         struct err *err);
+/* The group's directory, to be given to clone3(2) with CLONE_INTO_CGROUP; -1
+ * with version 1, which does not know that. */
+int cgroup_open_directory(const struct cgroup *group);
 /* Moves the calling process (and nothing else) into the group. */
 int cgroup_enter(const int *entries, int count, struct err *err);
 

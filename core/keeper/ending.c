@@ -60,12 +60,36 @@ static void describe_signal(int64_t number, char *text, size_t size) {
     snprintf(text, size, "It was ended by %s.", label);
 }
 
+static double mebibytes(int64_t bytes) {
+  return (double)bytes / (1024.0 * 1024.0);
+}
+
+static void describe_cause(struct ending *ending,
+                           const struct exit_record *record) {
+  size_t size = sizeof ending->reason;
+  ending->end =
+      record->cause == EXIT_MEMORY ? KERNEL_END_OOM : KERNEL_END_KILLED;
+  if (record->cause == EXIT_MEMORY)
+    snprintf(
+        ending->reason, size,
+        "It ran out of memory: it may use %.0f MiB, and had used %.0f MiB.",
+        mebibytes(record->memory_limit), mebibytes(record->memory_peak));
+  else if (record->cause == EXIT_WORKSPACE)
+    snprintf(ending->reason, size,
+             "Its files went on to grow beyond the size of the workspace.");
+  else
+    snprintf(ending->reason, size,
+             "It filled the directory that its sockets stand in.");
+}
+
 static void describe(struct ending *ending, const struct exit_record *record) {
   size_t size = sizeof ending->reason;
   if (record == NULL) {
     ending->end = KERNEL_END_VANISHED;
     snprintf(ending->reason, size,
              "It ended while nobody watched; how is not known.");
+  } else if (record->cause != EXIT_PLAIN) {
+    describe_cause(ending, record);
   } else if (record->exit_code >= 0) {
     ending->end = KERNEL_END_EXIT;
     snprintf(ending->reason, size,

@@ -1,55 +1,108 @@
 #include "core/keeper/jail.h"
 
 #include <errno.h>
-#include <grp.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int jail_survey(enum conf_jail wanted, const char **ret, struct err *err) {
-  if (wanted == CONF_JAIL_REQUIRED)
-    return err_set(err, ERR_UNAVAILABLE,
-                   "jail = required, but this version confines kernels by user "
-                   "and no_new_privs only; set jail = auto or off");
-  *ret = "kernels are confined by user and no_new_privs only: no namespaces, "
-         "no limits of memory or processes, no system call filter";
-  return 0;
-}
+#include "core/base/mem.h"
+#include "core/keeper/jail_ids.h"
+#include "core/keeper/jail_landlock.h"
+#include "core/keeper/jail_mounts.h"
+#include "core/keeper/jail_namespaces.h"
+#include "core/keeper/jail_seccomp.h"
 
-/* The group goes first: without root's uid it could not be changed any more. */
-static int switch_user(const struct jail *jail, struct err *err) {
-  if (setgroups(0, NULL) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot drop the groups");
-  if (setresgid(jail->gid, jail->gid, jail->gid) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot take the group %u",
-                     (unsigned)jail->gid);
-  if (setresuid(jail->uid, jail->uid, jail->uid) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot take the user %u",
-                     (unsigned)jail->uid);
-  return 0;
-}
+/* A group of its own lets the kernel share its sockets with the app's group. */
+#define UMASK_SHARED 002
+#define UMASK_PLAIN 022
+#define UMASK_UNJAILED 077
 
-static int set_limits(const struct jail *jail, struct err *err) {
-  const struct rlimit none = {0, 0};
-  struct rlimit files;
-  if (setrlimit(RLIMIT_CORE, &none) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot forbid core dumps");
-  if (jail->open_files == 0 || getrlimit(RLIMIT_NOFILE, &files) != 0)
+int jail_settle(const struct jail *jail, struct err *err) {
+  if (!jail_has(jail, JAIL_USER))
     return 0;
-  files.rlim_cur = jail->open_files;
-  if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot limit open files");
-  return 0;
+  return jail_map_user(jail->uid, jail->gid, err);
 }
 
-int jail_enter(const struct jail *jail, struct err *err) {
-  if (set_limits(jail, err) != 0)
+size_t jail_descriptors(const struct jail *jail, int ret[JAIL_DESCRIPTORS]) {
+  size_t count = 0;
+  for (int i = 0; i < jail->entry_count; i++)
+    ret[count++] = jail->entries[i];
+  if (jail->workspace_owner > 0)
+    ret[count++] = jail->workspace_owner;
+  if (jail->group_directory > 0)
+    ret[count++] = jail->group_directory;
+  return count;
+}
+
+static void set_umask(const struct jail *jail) {
+  if (jail->layers == 0)
+    umask(UMASK_UNJAILED);
+  else
+    umask(jail_has(jail, JAIL_IDS) ? UMASK_SHARED : UMASK_PLAIN);
+}
+
+/* When memory runs out on the whole machine, kernels go first. Higher is always
+ * allowed; without /proc it stays as it is. */
+static void offer_to_oom_killer(void) {
+  CLEANUP(mem_close_descriptor)
+  int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file >= 0)
+    (void)!write(file, "500", 3);
+}
+
+static int enter_world(const struct jail *jail, enum jail_layer *failed,
+                       struct err *err) {
+  *failed = JAIL_LIMIT_MEMORY;
+  if (cgroup_enter(jail->entries, jail->entry_count, err) != 0)
     return -1;
-  umask(077);
-  if (jail->switch_user && switch_user(jail, err) != 0)
+  *failed = JAIL_RLIMITS;
+  if (jail_limits_enter(&jail->limits, jail_has(jail, JAIL_IDS), err) != 0)
+    return -1;
+  offer_to_oom_killer();
+  if (jail_unshare(jail, failed, err) != 0)
+    return -1;
+  *failed = JAIL_MOUNT;
+  return jail_has(jail, JAIL_MOUNT) ? jail_mounts_enter(jail, err) : 0;
+}
+
+static int become_nobody(const struct jail *jail, enum jail_layer *failed,
+                         struct err *err) {
+  bool none = jail_has(jail, JAIL_CAPABILITIES);
+  *failed = JAIL_CAPABILITIES;
+  if (none && jail_drop_bounding(err) != 0)
+    return -1;
+  *failed = JAIL_IDS;
+  if (jail_switch_user(jail, err) != 0)
+    return -1;
+  *failed = JAIL_CAPABILITIES;
+  if (none && jail_drop_capabilities(err) != 0)
     return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
     return err_errno(err, ERR_IO, errno, "cannot set no_new_privs");
   return 0;
+}
+
+static int wall_in(const struct jail *jail, enum jail_layer *failed,
+                   struct err *err) {
+  *failed = JAIL_LANDLOCK;
+  if (jail_has(jail, JAIL_LANDLOCK) && jail_landlock_enter(jail, err) != 0)
+    return -1;
+  *failed = JAIL_SECCOMP;
+  return jail_has(jail, JAIL_SECCOMP) ? jail_filter_enter(jail->filter, err)
+                                      : 0;
+}
+
+int jail_enter(const struct jail *jail, enum jail_layer *failed,
+               struct err *err) {
+  enum jail_layer step = JAIL_LAYERS;
+  set_umask(jail);
+  if (enter_world(jail, &step, err) == 0 &&
+      become_nobody(jail, &step, err) == 0 && wall_in(jail, &step, err) == 0)
+    return 0;
+  if (failed != NULL)
+    *failed = step;
+  return err_wrap(err, "%s", jail_layer_name(step));
 }

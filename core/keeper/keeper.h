@@ -7,6 +7,7 @@
 
 #include "core/base/conf.h"
 #include "core/keeper/control.h"
+#include "core/keeper/jail_host.h"
 #include "core/keeper/loop.h"
 #include "core/keeper/places.h"
 #include "core/store/store.h"
@@ -21,6 +22,7 @@ struct waiter; /* verbs.h */
 struct keeper {
   const struct conf *conf;
   struct places places;
+  struct jail_host *jails;
   struct loop loop;
   struct store *store;
 

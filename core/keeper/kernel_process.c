@@ -8,16 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/keeper/process.h"
 
-/* Shorter than PIPE_BUF, so that each is written and read whole (pipe(7)). */
 struct report {
-  bool failed;
-  pid_t pid;
-  int64_t start_time;
+  bool failed; /* false: the kernel's process is there */
   struct err fault;
 };
 
@@ -37,18 +36,9 @@ void kernel_process_close_others(const int *kept, size_t count) {
 }
 
 static void send_report(int descriptor, const struct report *report) {
-  ssize_t written;
-  do
-    written = write(descriptor, report, sizeof *report);
-  while (written < 0 && errno == EINTR);
-}
-
-void kernel_process_report_start(int report, pid_t pid, int64_t start_time) {
-  struct report start;
-  memset(&start, 0, sizeof start);
-  start.pid = pid;
-  start.start_time = start_time;
-  send_report(report, &start);
+  while (send(descriptor, report, sizeof *report, MSG_NOSIGNAL) < 0 &&
+         errno == EINTR)
+    continue;
 }
 
 void kernel_process_report_failure(int report, const struct err *fault) {
@@ -57,6 +47,33 @@ void kernel_process_report_failure(int report, const struct err *fault) {
   failure.failed = true;
   failure.fault = *fault;
   send_report(report, &failure);
+}
+
+/* A keeper that is gone does not answer: then the kernel must not run. */
+static int introduce(int report, struct err *err) {
+  struct report start;
+  char answer;
+  memset(&start, 0, sizeof start);
+  send_report(report, &start);
+  if (recv(report, &answer, 1, 0) != 1)
+    return err_set(err, ERR_UNAVAILABLE, "the keeper does not answer");
+  return 0;
+}
+
+int kernel_process_open_reports(int ret[2], struct err *err) {
+  int pair[2];
+  const int on = 1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot make a pair of sockets");
+  if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+    int number = errno;
+    close(pair[0]);
+    close(pair[1]);
+    return err_errno(err, ERR_IO, number, "cannot ask for credentials");
+  }
+  ret[0] = pair[0];
+  ret[1] = pair[1];
+  return 0;
 }
 
 static void reset_signals(void) {
@@ -102,12 +119,15 @@ static void run_program(const struct shim_order *order) {
   errno = worst;
 }
 
-static int become(const struct shim_order *order, int output, struct err *err) {
+static int become(const struct shim_order *order, int output, int report,
+                  struct err *err) {
+  if (introduce(report, err) != 0)
+    return -1;
   if (setsid() < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
       close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
     return err_errno(err, ERR_IO, errno, "cannot prepare the kernel's process");
   reset_signals();
-  if (jail_enter(&order->jail, err) != 0)
+  if (jail_enter(&order->jail, NULL, err) != 0)
     return err_wrap(err, "jailing the kernel");
   if (chdir(order->working_directory) != 0)
     return err_errno(err, ERR_UNAVAILABLE, errno,
@@ -122,7 +142,7 @@ static int become(const struct shim_order *order, int output, struct err *err) {
 _Noreturn void kernel_process_run(const struct shim_order *order, int output,
                                   int report) {
   struct err fault = {0};
-  become(order, output, &fault);
+  become(order, output, report, &fault);
   kernel_process_report_failure(report, &fault);
   _exit(127);
 }
@@ -141,22 +161,54 @@ static int wait_report(int descriptor, int64_t deadline, struct err *err) {
   }
 }
 
-/* Both reports may come in any order: shim and kernel run at the same time. */
+/* One report, and who sent it; 0 at their end, -1 to try again. */
+static ssize_t receive_report(int descriptor, struct report *ret,
+                              pid_t *sender) {
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(struct ucred))];
+  } control;
+  struct iovec part = {ret, sizeof *ret};
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = sizeof control};
+  ssize_t got = recvmsg(descriptor, &message, MSG_CMSG_CLOEXEC);
+  const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  *sender = 0;
+  if (got > 0 && header != NULL && header->cmsg_level == SOL_SOCKET &&
+      header->cmsg_type == SCM_CREDENTIALS) {
+    struct ucred credentials;
+    memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+    *sender = credentials.pid;
+  }
+  return got;
+}
+
+/* It waits for the answer, so that it is there still: its start time can be
+ * read. */
+static void greet(int descriptor, pid_t sender, pid_t *pid,
+                  int64_t *start_time) {
+  *pid = sender;
+  *start_time = process_start_time(sender);
+  send(descriptor, "", 1, MSG_NOSIGNAL);
+}
+
 int kernel_process_await(int descriptor, int64_t deadline_ns, pid_t *pid,
                          int64_t *start_time, struct err *err) {
   bool failed = false, started = false;
   for (;;) {
     struct report report;
+    pid_t sender;
     if (wait_report(descriptor, deadline_ns, err) != 0)
       return -1;
-    ssize_t got = read(descriptor, &report, sizeof report);
+    ssize_t got = receive_report(descriptor, &report, &sender);
     if (got < 0 && errno == EINTR)
       continue;
     if (got != (ssize_t)sizeof report)
       break;
     if (!report.failed) {
-      *pid = report.pid;
-      *start_time = report.start_time;
+      greet(descriptor, sender, pid, start_time);
       started = true;
     } else {
       err_set(err, ERR_UNAVAILABLE, "%s", report.fault.text);

@@ -1,6 +1,9 @@
 /* The moments of a kernel's process between fork(2) and execve(2), and how the
- * keeper learns of their outcome: through a pipe that closes by itself when
- * the program runs. Part of shim.h. */
+ * keeper learns of them: through a pair of sockets (SOCK_SEQPACKET), of which
+ * the far end closes by itself when the program runs. The kernel's process says
+ * first that it is there; its credentials (SCM_CREDENTIALS, unix(7)) tell the
+ * keeper its pid, whatever it is called in a pid namespace of its own. Then it
+ * waits until the keeper knows it. Part of shim.h. */
 #ifndef CELLPOST_KEEPER_KERNEL_PROCESS_H
 #define CELLPOST_KEEPER_KERNEL_PROCESS_H
 
@@ -20,11 +23,14 @@ void kernel_process_close_others(const int *kept, size_t count);
 _Noreturn void kernel_process_run(const struct shim_order *order, int output,
                                   int report);
 
-void kernel_process_report_start(int report, pid_t pid, int64_t start_time);
 void kernel_process_report_failure(int report, const struct err *fault);
 
-/* Waits for the end of the reports. On failure, too, *pid is filled in when it
- * is known. ERR_UNAVAILABLE: the kernel's program does not run. */
+/* The pair: [0] the keeper's, [1] the kernel's. */
+int kernel_process_open_reports(int ret[2], struct err *err);
+
+/* Answers the kernel's process and waits for the end of its reports. On
+ * failure, too, *pid is filled in when it is known. ERR_UNAVAILABLE: the
+ * kernel's program does not run. */
 int kernel_process_await(int report, int64_t deadline_ns, pid_t *pid,
                          int64_t *start_time, struct err *err);
 

@@ -27,15 +27,19 @@ struct launch {
   char id[ID_UUID_SIZE];
   char *directory;       /* the kernel's own */
   char *connection_file; /* its path */
-  char *files;           /* working directory */
-  int directory_fd, shim_fd;
+  char *files;           /* the task's */
+  int directory_fd, shim_fd, files_fd;
   char **argv, **environment;
+  char *kernelspec; /* its directory */
+  struct jail_limits limits;
 };
 
 static void launch_done(struct launch *launch) {
   free(launch->directory);
   free(launch->connection_file);
   free(launch->files);
+  free(launch->kernelspec);
+  mem_close_descriptor(&launch->files_fd);
   mem_close_descriptor(&launch->directory_fd);
   mem_close_descriptor(&launch->shim_fd);
   kernelspec_free_argv(launch->argv);
@@ -72,10 +76,9 @@ static int make_files(const struct keeper *keeper, const char *task,
   int home = places_make_owned(places, places->tasks, task, 0755, err);
   if (home < 0)
     return -1;
-  CLEANUP(mem_close_descriptor)
-  int files = places_make_owned(places, home, "files", 0755, err);
+  launch->files_fd = places_make_owned(places, home, "files", 0755, err);
   launch->files = mem_format("%s/tasks/%s/files", places->state, task);
-  return files < 0 ? -1 : 0;
+  return launch->files_fd < 0 ? -1 : 0;
 }
 
 static int make_directories(const struct keeper *keeper, struct launch *launch,
@@ -90,18 +93,24 @@ static int make_directories(const struct keeper *keeper, struct launch *launch,
   return launch->directory_fd < 0 || launch->shim_fd < 0 ? -1 : 0;
 }
 
-/* The directory is given away last: until then nobody else can put anything in
- * the way of what root does there. */
-static int write_connection(const struct keeper *keeper, const char *kernelspec,
-                            const struct launch *launch, struct err *err) {
-  const struct jail *jail = &keeper->places.jail;
+static int write_connection(const char *kernelspec, const struct launch *launch,
+                            struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   if (connection_compose(launch->directory, kernelspec, &text, err) != 0)
     return -1;
   struct iovec part = {text.data, text.length};
-  if (fs_write_atomic(launch->directory_fd, CONNECTION_FILE, 0600, &part, 1,
-                      FS_SYNC_NONE, err) != 0)
-    return -1;
+  return fs_write_atomic(launch->directory_fd, CONNECTION_FILE, 0600, &part, 1,
+                         FS_SYNC_NONE, err);
+}
+
+/* To a kernel without a user of its own; the jail gives it away otherwise. The
+ * directory comes last: until then nobody else can put anything in the way of
+ * what root does there. */
+static int give_connection(const struct keeper *keeper,
+                           const struct launch *launch, struct err *err) {
+  const struct jail *jail = &keeper->places.jail;
+  if (jail_host_has(keeper->jails, JAIL_MOUNT))
+    return 0;
   if (jail->switch_user &&
       fchownat(launch->directory_fd, CONNECTION_FILE, jail->uid, jail->gid,
                AT_SYMLINK_NOFOLLOW) != 0)
@@ -110,28 +119,28 @@ static int write_connection(const struct keeper *keeper, const char *kernelspec,
   return places_give_away(&keeper->places, launch->directory_fd, err);
 }
 
-static int thread_count(void) {
+static int thread_count(const struct launch *launch) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  if (processors < 1)
-    return 1;
-  return processors < MOST_THREADS ? (int)processors : MOST_THREADS;
+  return jail_limits_threads(&launch->limits, (int)processors, MOST_THREADS);
 }
 
 static void compose_program(const struct keeper *keeper,
                             const struct task_record *task,
                             const struct kernelspec *spec,
                             struct launch *launch) {
+  bool inside = jail_host_has(keeper->jails, JAIL_MOUNT);
   struct environment_order order = {
-      .home = launch->files,
-      .user = keeper->places.user,
-      .private_directory = launch->directory,
-      .threads = thread_count(),
+      .home = inside ? JAIL_WORKSPACE : launch->files,
+      .user = inside ? JAIL_USER_NAME : keeper->places.user,
+      .private_directory = inside ? JAIL_PRIVATE : launch->directory,
+      .threads = thread_count(launch),
       .kernelspec = spec->env,
       .configured = keeper->conf->environment,
       .task = json_get(task->settings, "env"),
   };
   launch->environment = environment_build(&order);
   launch->argv = launch_arguments(spec, launch->connection_file);
+  launch->kernelspec = mem_copy_text(spec->directory);
 }
 
 static int prepare(const struct keeper *keeper, const struct task_record *task,
@@ -143,12 +152,31 @@ static int prepare(const struct keeper *keeper, const struct task_record *task,
       err->kind = ERR_UNAVAILABLE;
     return -1;
   }
-  if (make_files(keeper, task->id, launch, err) != 0 ||
+  if (jail_limits_read(keeper->conf, json_get(task->settings, "limits"),
+                       &launch->limits, err) != 0 ||
+      make_files(keeper, task->id, launch, err) != 0 ||
       make_directories(keeper, launch, err) != 0 ||
-      write_connection(keeper, spec->name, launch, err) != 0)
+      write_connection(spec->name, launch, err) != 0 ||
+      give_connection(keeper, launch, err) != 0)
     return -1;
   compose_program(keeper, task, spec, launch);
   return 0;
+}
+
+static int confine(const struct keeper *keeper, const struct launch *launch,
+                   struct jail *ret, struct err *err) {
+  const struct jail_request request = {
+      .id = launch->id,
+      .limits = &launch->limits,
+      .workspace = launch->files,
+      .workspace_directory = launch->files_fd,
+      .run = launch->directory,
+      .run_directory = launch->directory_fd,
+      .shim_directory = launch->shim_fd,
+      .argv = launch->argv,
+      .kernelspec = launch->kernelspec,
+  };
+  return jail_host_prepare(keeper->jails, &request, ret, err);
 }
 
 static int run(const struct keeper *keeper, const char *task,
@@ -160,12 +188,16 @@ static int run(const struct keeper *keeper, const char *task,
       .title = title,
       .argv = launch->argv,
       .environment = launch->environment,
-      .working_directory = launch->files,
       .directory = launch->shim_fd,
       .terminate_grace_ms = (int64_t)(keeper->conf->terminate_grace * 1000.0),
-      .jail = keeper->places.jail,
   };
-  return shim_start(&order, process, err);
+  if (confine(keeper, launch, &order.jail, err) != 0)
+    return -1;
+  order.working_directory =
+      jail_has(&order.jail, JAIL_MOUNT) ? JAIL_WORKSPACE : launch->files;
+  int result = shim_start(&order, process, err);
+  jail_host_started(&order.jail);
+  return result;
 }
 
 /* Watched first, so that it is ended and cleared away like any other when it
@@ -183,6 +215,9 @@ static int enlist(struct keeper *keeper, const struct task_record *task,
       .directory = launch->directory,
       .started_at = clock_wall_us(),
       .exit_code = -1,
+      .memory_limit = jail_host_has(keeper->jails, JAIL_LIMIT_MEMORY)
+                          ? launch->limits.memory
+                          : 0,
   };
   int result = kernel_insert(keeper->store, &record, err);
   if (result != 0)
@@ -204,6 +239,7 @@ static int attempt(struct keeper *keeper, const struct task_record *task,
   if (prepare(keeper, task, launch, err) == 0 &&
       run(keeper, task->id, launch, &process, err) == 0)
     return enlist(keeper, task, launch, &process, ret, err);
+  jail_host_release(keeper->jails, launch->id, NULL);
   fs_remove_tree(keeper->places.kernels, launch->id, NULL);
   fs_remove_tree(keeper->places.shims, launch->id, NULL);
   return err_wrap(err, "the kernel cannot start");
@@ -213,7 +249,7 @@ int launch_kernel(struct keeper *keeper, const char *task_id,
                   struct kernel **ret, struct err *err) {
   CLEANUP(task_record_free) struct task_record task = {0};
   CLEANUP(launch_done)
-  struct launch launch = {.directory_fd = -1, .shim_fd = -1};
+  struct launch launch = {.directory_fd = -1, .shim_fd = -1, .files_fd = -1};
   if (task_get(keeper->store, task_id, &task, err) != 0)
     return -1;
   id_new(launch.id);

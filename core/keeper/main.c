@@ -12,10 +12,13 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/id.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/adopt.h"
 #include "core/keeper/cull.h"
+#include "core/keeper/jail_report.h"
 #include "core/keeper/keeper.h"
 #include "core/keeper/registry.h"
 #include "core/keeper/server.h"
@@ -129,7 +132,7 @@ static void raise_descriptor_limit(const struct conf *conf, struct jail *jail) {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
     return;
   rlim_t wanted = (rlim_t)conf->max_kernels * 3 + 2048;
-  jail->open_files = limit.rlim_cur;
+  jail->limits.open_files = (int64_t)limit.rlim_cur;
   if (limit.rlim_cur >= wanted)
     return;
   limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
@@ -153,13 +156,45 @@ static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
   return 0;
 }
 
-static int survey(const struct conf *conf, struct err *err) {
-  const char *told;
-  if (jail_survey(conf->jail, &told, err) != 0)
+static void log_layers(const struct keeper *keeper) {
+  for (size_t i = 0; i < JAIL_LAYERS; i++) {
+    enum jail_layer layer = (enum jail_layer)i;
+    const struct jail_status *status = jail_host_status(keeper->jails, layer);
+    CLEANUP(mem_free_pointer)
+    char *line = mem_format("jail: %s is %s: %s (%s)", jail_layer_name(layer),
+                            jail_state_name(status->state), status->note,
+                            jail_layer_meaning(layer));
+    if (status->state == JAIL_OFF || status->state == JAIL_DEGRADED)
+      log_warning("%s", line);
+    else
+      log_debug("%s", line);
+  }
+}
+
+/* What confines kernels here, tried out in a directory like theirs. */
+static int survey(struct keeper *keeper, struct err *err) {
+  const struct places *places = &keeper->places;
+  char id[ID_UUID_SIZE];
+  id_new(id);
+  CLEANUP(mem_free_pointer)
+  char *scratch = mem_format("%s/kernels/%s", places->run, id);
+  CLEANUP(mem_free_pointer) char *tasks = mem_format("%s/tasks", places->state);
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_make_and_open(places->kernels, id, 0700, err);
+  if (directory < 0)
     return -1;
-  if (conf->jail == CONF_JAIL_AUTO)
-    log_warning("%s", told);
-  return 0;
+  int result = jail_host_open(keeper->conf, &places->jail, scratch, tasks,
+                              &keeper->jails, err);
+  fs_remove_tree(places->kernels, id, NULL);
+  if (keeper->jails == NULL)
+    return -1;
+  if (jail_report_write(keeper->jails, places->run_fd, NULL) != 0)
+    log_warning("what confines kernels cannot be written to %s", places->run);
+  if (keeper->conf->jail == CONF_JAIL_OFF)
+    log_warning("jail = off: kernels are not confined");
+  else
+    log_layers(keeper);
+  return result;
 }
 
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
@@ -169,12 +204,13 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
   int result = -1;
-  if (survey(conf, err) == 0 &&
+  if (survey(&keeper, err) == 0 &&
       store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
       loop_open(&keeper.loop, err) == 0)
     result = serve(&keeper, stop_kernels, err);
   server_close(&keeper);
   registry_close(&keeper);
+  jail_host_close(keeper.jails);
   loop_close(&keeper.loop);
   store_close(keeper.store);
   places_close(&keeper.places);

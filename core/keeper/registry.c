@@ -39,6 +39,18 @@ static void watch(struct keeper *keeper, struct loop_source *source, pid_t pid,
   }
 }
 
+static int open_shim_directory(const struct kernel *kernel) {
+  return fs_open_beneath(kernel->keeper->places.shims, kernel->id,
+                         O_RDONLY | O_DIRECTORY, 0, NULL);
+}
+
+/* Of a kernel that we did not start ourselves. */
+static void adopt_jail(const struct kernel *kernel) {
+  CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
+  if (directory >= 0)
+    jail_host_adopt(kernel->keeper->jails, kernel->id, directory);
+}
+
 struct kernel *registry_add(struct keeper *keeper,
                             const struct kernel_record *record, pid_t shim,
                             int64_t shim_start) {
@@ -54,6 +66,7 @@ struct kernel *registry_add(struct keeper *keeper,
                                           record->pid_start};
   kernel->turn = -1;
   kernel->ended = kernel->recorded = record->task == NULL;
+  adopt_jail(kernel);
   watch(keeper, &kernel->kernel_end, (pid_t)record->pid, record->pid_start,
         on_kernel_end, kernel);
   watch(keeper, &kernel->shim_end, shim, shim_start, on_shim_end, kernel);
@@ -140,11 +153,6 @@ static void record_end(struct kernel *kernel) {
   kernel->retry_at = clock_monotonic_ns() + RETRY_NS;
 }
 
-static int open_shim_directory(const struct kernel *kernel) {
-  return fs_open_beneath(kernel->keeper->places.shims, kernel->id,
-                         O_RDONLY | O_DIRECTORY, 0, NULL);
-}
-
 static void read_tail(const struct kernel *kernel, struct control_kernel *ret) {
   CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
   if (directory >= 0)
@@ -174,6 +182,8 @@ static void finish(struct kernel *kernel, const struct exit_record *record) {
   last->signal = ending.signal;
   last->cpu_us = record == NULL ? -1 : record->cpu_us;
   last->memory_peak_bytes = record == NULL ? 0 : record->memory_peak;
+  if (record != NULL && record->memory_limit > 0)
+    last->memory_limit_bytes = record->memory_limit;
   read_tail(kernel, last);
   kernel->last = last;
   kernel->ended = true;
@@ -211,6 +221,8 @@ static void on_kernel_end(void *context) {
 static void remove_directories(struct kernel *kernel) {
   struct err err = {0};
   const struct places *places = &kernel->keeper->places;
+  if (jail_host_release(kernel->keeper->jails, kernel->id, &err) != 0)
+    log_warning("of kernel %s is left over: %s", kernel->id, err.text);
   if (fs_remove_tree(places->kernels, kernel->id, &err) != 0 ||
       fs_remove_tree(places->shims, kernel->id, &err) != 0)
     log_warning("directories of kernel %s are left over: %s", kernel->id,
@@ -239,6 +251,23 @@ static void on_shim_end(void *context) {
   clear(kernel);
 }
 
+/* Of all its processes together, where they are counted. */
+static void tell_usage(const struct kernel *kernel,
+                       struct control_kernel *ret) {
+  struct cgroup_usage usage;
+  if (!jail_host_usage(kernel->keeper->jails, kernel->id, &usage))
+    return;
+  const struct {
+    int64_t *told, used;
+  } pairs[] = {{&ret->cpu_us, usage.cpu_us},
+               {&ret->memory_bytes, usage.memory},
+               {&ret->memory_peak_bytes, usage.memory_peak},
+               {&ret->memory_limit_bytes, usage.memory_limit}};
+  for (size_t i = 0; i < COUNT_OF(pairs); i++)
+    if (pairs[i].used >= 0)
+      *pairs[i].told = pairs[i].used;
+}
+
 void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
   if (kernel->last != NULL) {
     *ret = *kernel->last;
@@ -248,6 +277,7 @@ void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
   ret->alive = !registry_is_dead(kernel);
   process_usage(ret->pid, &ret->cpu_us, &ret->memory_peak_bytes);
   ret->memory_bytes = process_memory(ret->pid);
+  tell_usage(kernel, ret);
   read_tail(kernel, ret);
 }
 

@@ -16,6 +16,8 @@
 #include "core/base/mem.h"
 #include "core/keeper/descendants.h"
 #include "core/keeper/exit_record.h"
+#include "core/keeper/jail_notice.h"
+#include "core/keeper/jail_watch.h"
 #include "core/keeper/kernel_process.h"
 #include "core/keeper/log_ring.h"
 #include "core/keeper/process.h"
@@ -25,6 +27,8 @@
 
 struct shim {
   pid_t kernel;
+  struct jail jail;
+  struct jail_watch watch;
   int directory;
   int signals; /* signalfd(2) */
   int output;  /* what the kernel writes; -1 once nobody can write any more */
@@ -87,7 +91,9 @@ static bool reap(struct shim *shim) {
       return false;
     if (pid != shim->kernel)
       continue;
+    enum exit_cause cause = shim->record.cause;
     shim->record = exit_record_of(status, &usage);
+    shim->record.cause = cause;
     shim->ended = true;
   }
 }
@@ -125,16 +131,37 @@ static void drain_output(struct shim *shim) {
       return;
 }
 
+/* What goes on against the rules is stopped, and by which rule is kept. */
+static void keep_rules(struct shim *shim, bool told) {
+  enum jail_verdict verdict = jail_watch_turn(&shim->watch, told);
+  if (verdict == JAIL_FINE)
+    return;
+  jail_notice_add(shim->directory, shim->watch.cause);
+  if (verdict == JAIL_KILL_NOW)
+    shim->record.cause = shim->watch.cause;
+  signal_kernel(shim, verdict == JAIL_KILL_NOW ? SIGKILL : SIGINT);
+}
+
+static int poll_timeout(const struct shim *shim) {
+  int64_t due = jail_watch_due(&shim->watch);
+  if (shim->kill_at != 0 && (due == 0 || shim->kill_at < due))
+    due = shim->kill_at;
+  return due == 0 ? -1 : clock_poll_timeout(due);
+}
+
 static void watch(struct shim *shim) {
   while (!shim->ended) {
     struct pollfd polled[] = {{.fd = shim->signals, .events = POLLIN},
-                              {.fd = shim->output, .events = POLLIN}};
-    poll(polled, 2,
-         shim->kill_at == 0 ? -1 : clock_poll_timeout(shim->kill_at));
+                              {.fd = shim->output, .events = POLLIN},
+                              {.fd = shim->watch.memory.descriptor,
+                               .events = shim->watch.memory.events}};
+    poll(polled, COUNT_OF(polled), poll_timeout(shim));
     if (polled[1].revents != 0)
       copy_output(shim);
     if (polled[0].revents != 0)
       take_signals(shim);
+    if (!shim->ended)
+      keep_rules(shim, polled[2].revents != 0);
     if (!shim->ended && shim->kill_at != 0 &&
         clock_monotonic_ns() >= shim->kill_at) {
       signal_kernel(shim, SIGKILL);
@@ -143,11 +170,20 @@ static void watch(struct shim *shim) {
   }
 }
 
+/* The first process of a pid namespace reaches all others in it, and nobody
+ * else; their parents are found in /proc otherwise. */
+static void kill_others(const struct shim *shim) {
+  if (jail_has(&shim->jail, JAIL_PID))
+    kill(-1, SIGKILL);
+  else
+    descendants_kill(getpid(), NULL, 0);
+}
+
 /* Until waitpid says that there is no child, thus no descendant. */
 static void kill_descendants(struct shim *shim) {
   int wait_ms = 1;
   while (reap(shim)) {
-    descendants_kill(getpid(), NULL, 0);
+    kill_others(shim);
     drain_output(shim);
     struct pollfd polled = {.fd = shim->signals, .events = POLLIN};
     struct signalfd_siginfo info;
@@ -161,25 +197,36 @@ static void kill_descendants(struct shim *shim) {
 static _Noreturn void be_shim(struct shim *shim) {
   watch(shim);
   drain_output(shim);
+  jail_watch_conclude(&shim->watch, &shim->record);
   exit_record_write(shim->directory, &shim->record, NULL);
   kill_descendants(shim);
   drain_output(shim);
   _exit(0);
 }
 
-/* Makes the descriptors a shim lives with, all others are closed. */
+static void close_others(const struct shim_order *order, int report) {
+  int kept[JAIL_DESCRIPTORS + 2] = {order->directory, report};
+  size_t count = 2 + jail_descriptors(&order->jail, kept + 2);
+  kernel_process_close_others(kept, count);
+}
+
+/* Makes the descriptors a shim lives with; others than those and the jail's are
+ * closed. */
 static int settle(const struct shim_order *order, int report,
                   struct shim *ret_shim, int *ret_input, struct err *err) {
-  struct shim shim = {.directory = order->directory,
+  struct shim shim = {.jail = order->jail,
+                      .directory = order->directory,
                       .terminate_grace_ms = order->terminate_grace_ms};
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
+  if (jail_settle(&order->jail, err) != 0)
+    return -1;
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
       dup2(null, 2) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0)
     return err_errno(err, ERR_IO, errno, "cannot prepare a process");
-  kernel_process_close_others((int[]){order->directory, report}, 2);
+  close_others(order, report);
   if (fchdir(order->directory) != 0)
     return err_errno(err, ERR_IO, errno, "cannot enter the kernel's directory");
   if (log_ring_open(order->directory, &shim.log, err) != 0)
@@ -200,26 +247,34 @@ static _Noreturn void give_up(int report, const struct err *err) {
   _exit(127);
 }
 
+/* What only the kernel needed, and what only the start. */
+static void reduce(struct shim *shim, const char *title) {
+  int closed[JAIL_DESCRIPTORS];
+  size_t count = jail_descriptors(&shim->jail, closed);
+  jail_watch_open(&shim->watch, &shim->jail);
+  for (size_t i = 0; i < count; i++)
+    close(closed[i]);
+  jail_reduce_shim(&shim->jail);
+  set_title(title);
+}
+
 static _Noreturn void run_shim(const struct shim_order *order, int report) {
   struct shim shim = {0};
   int input = -1;
   struct err err = {0};
   if (settle(order, report, &shim, &input, &err) != 0)
     give_up(report, &err);
-  shim.kernel = fork();
+  struct shim_order own = *order;
+  shim.kernel = jail_fork_kernel(&own.jail);
   if (shim.kernel == 0)
-    kernel_process_run(order, input, report);
+    kernel_process_run(&own, input, report);
   if (shim.kernel < 0) {
     err_errno(&err, ERR_UNAVAILABLE, errno, "cannot fork");
     give_up(report, &err);
   }
   close(input);
-  set_title(order->title);
-  /* Nobody else reaps the kernel: its start time can still be read, even when
-   * it has ended already. */
-  kernel_process_report_start(report, shim.kernel,
-                              process_start_time(shim.kernel));
   close(report);
+  reduce(&shim, order->title);
   be_shim(&shim);
 }
 
@@ -239,9 +294,9 @@ static void abandon(const struct shim_process *process) {
 int shim_start(const struct shim_order *order, struct shim_process *ret,
                struct err *err) {
   int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot make a pipe");
-  struct shim_process process = {.pid = fork()};
+  if (kernel_process_open_reports(report, err) != 0)
+    return -1;
+  struct shim_process process = {.pid = jail_fork(&order->jail)};
   if (process.pid == 0)
     run_shim(order, report[1]);
   int number = errno;

@@ -13,7 +13,8 @@ from tests.instance import alive, wait_for
 
 
 def kernel_pid(service, task):
-    return int(service.post(task, "import os; os.getpid()")["result"]["text/plain"])
+    service.post(task, "1")
+    return service.kernel_pid(task)
 
 
 def children_named(marker):

@@ -62,7 +62,7 @@ def test_variables_survive_the_keeper(own):
     own.kill("keeper")
     restart_keeper(own)
     assert own.post("t", "x")["result"]["text/plain"] == "1"
-    pid = int(own.post("t", "import os; os.getpid()")["result"]["text/plain"])
+    pid = own.kernel_pid("t")
     os.kill(pid, 9)
     wait_for(lambda: own.get("/v1/tasks/t").json()["kernel"]["state"] == "dead", "its end", 5)
     answer = own.post("t", "1")
@@ -70,7 +70,8 @@ def test_variables_survive_the_keeper(own):
 
 
 def test_a_death_while_no_keeper_watched_is_told(own):
-    pid = int(own.post("t", "import os; os.getpid()")["result"]["text/plain"])
+    own.post("t", "1")
+    pid = own.kernel_pid("t")
     own.kill("keeper")
     os.kill(pid, 9)
     wait_for(lambda: not alive(pid), "its end")

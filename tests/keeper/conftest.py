@@ -66,13 +66,15 @@ class Keeper:
         self.log = directory / "keeper.log"
         self.socket = self.run / "keeper.sock"
         self.settings = {"max_kernels": 64, "idle_timeout": 0, "terminate_grace": 1, "kernelspec_path": self.specs}
+        self.jail = "off"  # scripts look around freely; the jail has tests of its own
         self.process = None
         self.specs.mkdir()
 
     def configure(self, **settings):
         self.settings.update(settings)
         self.conf.write_text(
-            f"[state]\nstate_directory = {self.state}\nrun_directory = {self.run}\n[kernels]\n"
+            f"[state]\nstate_directory = {self.state}\nrun_directory = {self.run}\n"
+            f"[jail]\njail = {self.jail}\n[kernels]\n"
             + "".join(f"{key} = {value}\n" for key, value in self.settings.items())
         )
 

@@ -694,10 +694,11 @@ def test_help_and_wrong_options(keeper):
 
 
 def test_a_required_jail_that_is_not_there_is_refused(keeper):
+    keeper.jail = "required\ncgroup = /no/such/place"
     keeper.configure()
-    keeper.conf.write_text("[jail]\njail = required\n" + keeper.conf.read_text())
     done = subprocess.run(keeper.command(), capture_output=True, text=True, timeout=LIMIT)
     assert done.returncode == 1 and "jail = required" in done.stderr
+    keeper.jail = "off"
     keeper.configure()
 
 

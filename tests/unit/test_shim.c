@@ -359,6 +359,9 @@ static void garbled_exit_records_are_refused(void **state) {
                                       "exited 7\n",
                                       "exited 7 1 1",
                                       "went 7 1 1\n",
+                                      "exited 7 1 1 plain\n",
+                                      "exited 7 1 1 none 5\n",
+                                      "exited 7 1 1 plain 5 6\n",
                                       "exited -1 1 1\n",
                                       "signaled x 1 1\n"};
   struct room *room = *state;

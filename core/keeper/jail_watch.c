@@ -1,0 +1,181 @@
+#include "core/keeper/jail_watch.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+
+/* A busy program fills some gigabytes a second: how soon it can be at the limit
+ * decides when to look again. */
+#define FILL_BYTES_PER_MS (INT64_C(4) << 20)
+#define LOOK_LEAST_MS 10
+#define LOOK_MOST_MS 500
+#define QUOTA_NS (2 * CLOCK_S)
+#define QUOTA_OVER_NS CLOCK_S
+#define QUOTA_EFFORT                                                           \
+  20 /* at most a twentieth of the time is spent counting                      \
+      */
+#define GROWTH_BYTES (INT64_C(16) << 20)
+#define GROWTH_FILES 100
+#define RUN_BYTES (INT64_C(1) << 20)
+#define RUN_FILES 64
+
+bool jail_memory_trips(struct jail_memory_trigger *trigger, int64_t fixed) {
+  int64_t from = trigger->next == 0 ? trigger->soft : trigger->next;
+  if (fixed < trigger->soft - trigger->margin / 2)
+    trigger->next = 0;
+  if (fixed < from)
+    return false;
+  trigger->next = fixed + trigger->margin / 4;
+  return true;
+}
+
+enum jail_verdict jail_quota_judge(struct jail_quota *quota,
+                                   struct jail_usage usage) {
+  bool over =
+      usage.bytes > quota->most.bytes || usage.files > quota->most.files;
+  bool grows = usage.bytes > quota->last.bytes + GROWTH_BYTES ||
+               usage.files > quota->last.files + GROWTH_FILES;
+  enum jail_verdict verdict = JAIL_FINE;
+  if (over && !quota->over)
+    verdict = JAIL_INTERRUPT;
+  else if (over && grows)
+    verdict = JAIL_KILL_NOW;
+  if (over)
+    quota->last = usage;
+  quota->over = over;
+  return verdict;
+}
+
+static int open_same(const char *path, dev_t device, ino_t inode) {
+  struct stat status;
+  int directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (directory >= 0 && fstat(directory, &status) == 0 &&
+      status.st_dev == device && status.st_ino == inode)
+    return directory;
+  mem_close_descriptor(&directory);
+  return -1;
+}
+
+void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
+  *watch = (struct jail_watch){.memory = {-1, 0}, .workspace = -1, .run = -1};
+  if (jail->layers == 0)
+    return;
+  const struct jail_limits *limits = &jail->limits;
+  int64_t soft = jail_limits_soft_memory(limits);
+  watch->group = jail->group;
+  watch->trigger = (struct jail_memory_trigger){soft, limits->memory - soft, 0};
+  if (jail->group != NULL)
+    watch->memory = cgroup_watch_memory(jail->group, soft);
+  if (!jail_has(jail, JAIL_QUOTA))
+    return;
+  watch->quota.most =
+      (struct jail_usage){limits->workspace_bytes, limits->workspace_files};
+  watch->workspace =
+      open_same(jail->workspace, jail->workspace_device, jail->workspace_inode);
+  watch->run = open(jail->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  watch->quota_at = clock_monotonic_ns() + QUOTA_NS;
+}
+
+int64_t jail_watch_due(const struct jail_watch *watch) {
+  if (watch->memory_at == 0 || watch->quota_at == 0)
+    return watch->memory_at + watch->quota_at;
+  return watch->memory_at < watch->quota_at ? watch->memory_at
+                                            : watch->quota_at;
+}
+
+static enum jail_verdict look_at_memory(struct jail_watch *watch, int64_t now) {
+  struct cgroup_usage usage;
+  cgroup_read_usage(watch->group, &usage);
+  int64_t soft = watch->trigger.soft;
+  int64_t wait_ms = (soft - usage.memory_fixed) / FILL_BYTES_PER_MS;
+  wait_ms = wait_ms < LOOK_LEAST_MS ? LOOK_LEAST_MS : wait_ms;
+  wait_ms = wait_ms > LOOK_MOST_MS ? LOOK_MOST_MS : wait_ms;
+  watch->memory_at = usage.memory < soft / 2 ? 0 : now + wait_ms * CLOCK_MS;
+  if (!jail_memory_trips(&watch->trigger, usage.memory_fixed))
+    return JAIL_FINE;
+  watch->cause = EXIT_MEMORY;
+  return JAIL_INTERRUPT;
+}
+
+/* A kernel that has computed nothing has written nothing. */
+static bool was_idle(struct jail_watch *watch) {
+  struct cgroup_usage usage;
+  if (watch->group == NULL)
+    return false;
+  cgroup_read_usage(watch->group, &usage);
+  watch->oom_kills = usage.oom_kills;
+  bool idle = usage.cpu_us >= 0 && usage.cpu_us == watch->cpu_us;
+  watch->cpu_us = usage.cpu_us;
+  return idle;
+}
+
+static enum jail_verdict look_at_run(struct jail_watch *watch) {
+  const struct jail_usage most = {RUN_BYTES, RUN_FILES};
+  if (watch->run < 0)
+    return JAIL_FINE;
+  struct jail_usage usage = jail_usage_count(watch->run, most);
+  if (usage.bytes <= most.bytes && usage.files <= most.files)
+    return JAIL_FINE;
+  watch->cause = EXIT_RUN_DIRECTORY;
+  return JAIL_KILL_NOW;
+}
+
+/* Growth is seen beyond the most, so some more is counted. */
+static enum jail_verdict look_at_workspace(struct jail_watch *watch) {
+  if (watch->workspace < 0)
+    return JAIL_FINE;
+  struct jail_usage most = watch->quota.most;
+  most.bytes += most.bytes / 2 + 2 * GROWTH_BYTES;
+  most.files += most.files / 2 + 2 * GROWTH_FILES;
+  enum jail_verdict verdict =
+      jail_quota_judge(&watch->quota, jail_usage_count(watch->workspace, most));
+  if (verdict != JAIL_FINE)
+    watch->cause = EXIT_WORKSPACE;
+  return verdict;
+}
+
+static enum jail_verdict look_at_files(struct jail_watch *watch, int64_t now) {
+  watch->quota_at = now + QUOTA_NS;
+  if (was_idle(watch))
+    return JAIL_FINE;
+  enum jail_verdict verdict = look_at_run(watch);
+  if (verdict == JAIL_FINE)
+    verdict = look_at_workspace(watch);
+  int64_t end = clock_monotonic_ns(), effort = (end - now) * QUOTA_EFFORT;
+  int64_t pause = watch->quota.over ? QUOTA_OVER_NS : QUOTA_NS;
+  watch->quota_at = end + (effort > pause ? effort : pause);
+  return verdict;
+}
+
+enum jail_verdict jail_watch_turn(struct jail_watch *watch, bool told) {
+  int64_t now = clock_monotonic_ns();
+  enum jail_verdict verdict = JAIL_FINE;
+  if (told)
+    cgroup_watch_clear(&watch->memory);
+  if (told || (watch->memory_at != 0 && now >= watch->memory_at))
+    verdict = look_at_memory(watch, now);
+  if (verdict == JAIL_FINE && watch->quota_at != 0 && now >= watch->quota_at)
+    verdict = look_at_files(watch, now);
+  return verdict;
+}
+
+void jail_watch_conclude(const struct jail_watch *watch,
+                         struct exit_record *record) {
+  struct cgroup_usage usage;
+  if (watch->group == NULL)
+    return;
+  cgroup_read_usage(watch->group, &usage);
+  if (usage.cpu_us >= 0)
+    record->cpu_us = usage.cpu_us;
+  if (usage.memory_peak > 0)
+    record->memory_peak = usage.memory_peak;
+  if (usage.memory_limit > 0)
+    record->memory_limit = usage.memory_limit;
+  if (record->signal == SIGKILL && record->cause == EXIT_PLAIN &&
+      usage.oom_kills > watch->oom_kills)
+    record->cause = EXIT_MEMORY;
+}

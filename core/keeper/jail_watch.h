@@ -1,0 +1,68 @@
+/* What a shim looks after while its kernel runs: memory that gets tight, and
+ * the size of the workspace.
+ *
+ *   memory     Beyond jail_limits_soft_memory the run is interrupted, once for
+ *              each time that it gets there (and again when it grows on):
+ * before the hard limit ends the kernel with all its variables. Page cache does
+ * not count, the system takes it back. workspace  Beyond its bytes or files the
+ * run is interrupted; what still grows a second later is killed. run        The
+ * directory of the sockets holds a handful of them and nothing else; a kernel
+ * that puts more there is killed. */
+#ifndef CELLPOST_KEEPER_JAIL_WATCH_H
+#define CELLPOST_KEEPER_JAIL_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/keeper/cgroup.h"
+#include "core/keeper/exit_record.h"
+#include "core/keeper/jail.h"
+#include "core/keeper/jail_usage.h"
+
+enum jail_verdict { JAIL_FINE, JAIL_INTERRUPT, JAIL_KILL_NOW };
+
+/* Decides by numbers alone. */
+struct jail_memory_trigger {
+  int64_t soft, margin;
+  int64_t next; /* interrupts from here on; 0: from soft on */
+};
+bool jail_memory_trips(struct jail_memory_trigger *trigger, int64_t fixed);
+
+struct jail_quota {
+  struct jail_usage most;
+  struct jail_usage last; /* the last time that it was over */
+  bool over;
+};
+enum jail_verdict jail_quota_judge(struct jail_quota *quota,
+                                   struct jail_usage usage);
+
+struct jail_watch {
+  const struct cgroup *group; /* NULL: none */
+  struct cgroup_watch memory;
+  struct jail_memory_trigger trigger;
+  int64_t memory_at;  /* when to look at memory (monotonic), 0: when told to */
+  int workspace, run; /* open directories, -1: not watched */
+  struct jail_quota quota;
+  int64_t quota_at;      /* when to look at files, 0: never */
+  int64_t cpu_us;        /* when they were looked at */
+  int64_t oom_kills;     /* so far */
+  enum exit_cause cause; /* of the last verdict */
+};
+
+/* In the shim, as long as it may open things. Takes what the jail has. */
+void jail_watch_open(struct jail_watch *watch, const struct jail *jail);
+
+/* When jail_watch_turn is due at the latest; 0: when memory tells. */
+int64_t jail_watch_due(const struct jail_watch *watch);
+
+/* `told`: the memory's descriptor is ready. What is to be done with the kernel;
+ * watch->cause says why. */
+enum jail_verdict jail_watch_turn(struct jail_watch *watch, bool told);
+
+/* Puts into the record of a kernel that has just ended what the group knows:
+ * time, peak and limit of all its processes, and whether the kernel was killed
+ * for lack of memory. */
+void jail_watch_conclude(const struct jail_watch *watch,
+                         struct exit_record *record);
+
+#endif
