@@ -111,10 +111,6 @@ static int send_signal(int pidfd, int number, struct err *err) {
   return 0;
 }
 
-int registry_signal(struct kernel *kernel, int number, struct err *err) {
-  return send_signal(kernel->kernel_end.descriptor, number, err);
-}
-
 /* Somebody may have stopped the shim: a kernel of the same user can. */
 int registry_signal_shim(struct kernel *kernel, int number, struct err *err) {
   if (send_signal(kernel->shim_end.descriptor, number, err) != 0)

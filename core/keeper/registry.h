@@ -56,10 +56,8 @@ bool registry_is_dead(const struct kernel *kernel);
 void registry_stop(struct kernel *kernel, enum kernel_end end,
                    const char *reason);
 
-/* A signal to the shim (shim.h says which) or to the kernel's process itself.
- * ERR_NOT_FOUND: it has ended. */
+/* A signal to the shim (shim.h says which). ERR_NOT_FOUND: it has ended. */
 int registry_signal_shim(struct kernel *kernel, int number, struct err *err);
-int registry_signal(struct kernel *kernel, int number, struct err *err);
 
 /* What a status answers, about a watched kernel, or about any. */
 void registry_tell(const struct kernel *kernel, struct control_kernel *ret);

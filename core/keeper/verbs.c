@@ -1,5 +1,6 @@
 #include "core/keeper/verbs.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,13 +115,22 @@ static void interrupt(struct keeper *keeper, struct client *client,
     answer_nothing(client);
 }
 
+/* To the main thread, which runs the cells: a signal to the process may be
+ * taken by any of its threads. The pidfd says that the pid still means the
+ * kernel. */
+static int signal_main_thread(const struct kernel *kernel, int number) {
+  struct pollfd ended = {.fd = kernel->kernel_end.descriptor, .events = POLLIN};
+  pid_t pid = (pid_t)kernel->process.kernel_pid;
+  return poll(&ended, 1, 0) != 0 ? -1 : tgkill(pid, pid, number);
+}
+
 static void stack(struct keeper *keeper, struct client *client,
                   const struct control_request *request) {
   struct kernel *kernel = find_living(keeper, request);
   if (kernel != NULL && !process_catches(kernel->process.kernel_pid, SIGUSR2))
     refuse(client, ERR_UNAVAILABLE,
            "the kernel has no handler for SIGUSR2, which would end it");
-  else if (kernel == NULL || registry_signal(kernel, SIGUSR2, NULL) != 0)
+  else if (kernel == NULL || signal_main_thread(kernel, SIGUSR2) != 0)
     refuse(client, ERR_NOT_FOUND, "no such kernel runs");
   else
     answer_nothing(client);
