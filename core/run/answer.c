@@ -149,6 +149,10 @@ struct json *answer_build(const struct run_record *record,
   json_set_text(answer, "ended_by", record->ended_by);
   json_set(answer, "notes",
            record->notes == NULL ? json_array() : json_share(record->notes));
+  json_set(answer, "late_outputs",
+           record->late_told == NULL ? json_array()
+                                     : json_share(record->late_told));
+  json_set_integer(answer, "late_count", record->late_outputs);
   char *CLEANUP(mem_free_pointer) notebook =
       mem_format("/tasks/%s/notebook.ipynb", record->task);
   json_set_text(answer, "notebook", notebook);

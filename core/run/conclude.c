@@ -278,6 +278,9 @@ void conclude(struct conclusion *c) {
   record->error = conclude_error(c);
   struct media whole;
   write_prompt(c);
+  /* The probe for the hint may have met some more. */
+  late_flush(c->drive->engine, record->task, c->drive->lease->memory,
+             &c->drive->late);
   bool has_whole = write_texts(c, &whole);
   if (has_whole)
     durable_artifacts(c->drive->engine, c->task_directory, &whole, 1);
@@ -285,6 +288,7 @@ void conclude(struct conclusion *c) {
   apply_updates(c);
   if (c->drive->notes != NULL)
     record->notes = json_share(c->drive->notes);
+  record->late_told = MEM_STEAL(c->drive->lease->memory->late);
   write_registry(c, media, media_count, &whole, has_whole);
   if (record->notes == NULL && c->drive->notes != NULL)
     record->notes = json_share(c->drive->notes);

@@ -31,7 +31,8 @@ static void send_run_event(const struct run_sink *sink,
 
 /* The run was accepted but could not be carried out: its row says so. */
 static void close_unrun(struct engine *engine, struct run_ticket *ticket,
-                        enum run_status status, const struct err *why) {
+                        enum run_status status, const char *stderr_tail,
+                        const struct err *why) {
   struct run_record *record = &ticket->record;
   record->status = status;
   record->ended_at = clock_wall_us();
@@ -41,18 +42,22 @@ static void close_unrun(struct engine *engine, struct run_ticket *ticket,
   json_set_text(record->error, "ename",
                 status == RUN_CANCELLED ? "Cancelled" : "NoKernel");
   json_set_text(record->error, "evalue", why->text);
+  if (stderr_tail != NULL)
+    json_set_text(record->error, "stderr", stderr_tail);
   struct json *CLEANUP(json_done) none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
   endings_finish(engine->endings, engine->store, &ending, NULL);
 }
 
-static void describe_failure(const struct run_ticket *ticket,
-                             const char *stderr_tail, struct json **details) {
+/* What the problem document tells of a run that was not carried out. */
+static void describe_failure(const struct run_record *record,
+                             struct json **details) {
   if (details == NULL)
     return;
   *details = json_object();
-  json_set_text(*details, "run", ticket->record.id);
-  json_set_text(*details, "task", ticket->record.task);
+  json_set_text(*details, "run", record->id);
+  json_set_text(*details, "task", record->task);
+  const char *stderr_tail = json_get_text(record->error, "stderr");
   if (stderr_tail != NULL)
     json_set_text(*details, "stderr", stderr_tail);
 }
@@ -164,17 +169,6 @@ static struct collector *new_collector(const struct engine *engine,
   return collector_new(&limits);
 }
 
-static struct json *finish_answer(struct engine *engine,
-                                  const struct run_ticket *ticket,
-                                  struct lease *lease,
-                                  const struct conclusion *c) {
-  struct json *answer = answer_build(&ticket->record, c->outputs,
-                                     engine->conf->inline_image_bytes);
-  struct json *late = MEM_STEAL(lease->memory->late);
-  json_set(answer, "late_outputs", late == NULL ? json_array() : late);
-  return answer;
-}
-
 static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
                           struct lease *lease, const struct run_sink *sink,
                           struct json **answer, struct err *err) {
@@ -204,7 +198,8 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
   };
   int result = run_in_kernel(engine, ticket, lease, sink, &c, err);
   if (result == 0)
-    *answer = finish_answer(engine, ticket, lease, &c);
+    *answer = answer_build(&ticket->record, c.outputs,
+                           engine->conf->inline_image_bytes);
   live_started(ticket->live, NULL);
   lease_give(engine, lease, result == 0 && !drive.died && !drive.abandoned);
   drive_done(&drive);
@@ -214,37 +209,72 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
   return result;
 }
 
+/* Outputs of the registry as an answer shows them. */
+static struct json *resolve(struct engine *engine, const char *task,
+                            const struct json *stored) {
+  int CLEANUP(mem_close_descriptor) directory = fs_open_beneath(
+      engine->tasks_directory, task, O_RDONLY | O_DIRECTORY, 0, NULL);
+  struct json *CLEANUP(json_done) resolved = answer_resolve(directory, stored);
+  return stream_join(resolved);
+}
+
 /* The first run of the idempotency key may be under way, here or in another
- * process; its answer is ours. */
-static int await_first(struct engine *engine, const struct run_ticket *ticket,
-                       struct json **answer, struct err *err) {
+ * process. */
+static int await_end(struct engine *engine, const char *id,
+                     struct run_record *ret, struct err *err) {
   for (;;) {
-    live_wait(engine->live, ticket->record.id);
+    live_wait(engine->live, id);
     struct run_record CLEANUP(run_record_free) record = {0};
-    if (run_get(engine->store, ticket->record.id, &record, err) < 0)
+    if (run_get(engine->store, id, &record, err) < 0)
       return -1;
-    if (run_status_is_final(record.status))
-      break;
+    if (run_status_is_final(record.status)) {
+      *ret = record;
+      record = (struct run_record){0};
+      return 0;
+    }
     struct timespec pause = {0, 20 * 1000 * 1000};
     nanosleep(&pause, NULL);
   }
-  return run_describe(engine, ticket->record.id, answer, err);
+}
+
+/* The answer that the first request got, whatever came to the run since. */
+static int answer_again(struct engine *engine, const struct run_ticket *ticket,
+                        struct json **answer, struct json **details,
+                        struct err *err) {
+  struct run_record CLEANUP(run_record_free) record = {0};
+  if (await_end(engine, ticket->record.id, &record, err) < 0)
+    return -1;
+  if (record.status == RUN_NOT_RUN || record.status == RUN_CANCELLED) {
+    const char *why = json_get_text(record.error, "evalue");
+    describe_failure(&record, details);
+    return err_set(
+        err, record.status == RUN_CANCELLED ? ERR_CONFLICT : ERR_UNAVAILABLE,
+        "%s", why == NULL ? "the run was given up" : why);
+  }
+  struct json *CLEANUP(json_done) stored = NULL;
+  struct json *CLEANUP(json_done) outputs = NULL;
+  if (run_outputs_at_end(engine->store, record.id, &stored, err) < 0)
+    return -1;
+  outputs = resolve(engine, record.task, stored);
+  record.late_outputs = 0;
+  *answer = answer_build(&record, outputs, engine->conf->inline_image_bytes);
+  return 0;
 }
 
 static int run_now(struct engine *engine, struct run_ticket *ticket,
                    const struct run_sink *sink, struct json **answer,
                    struct json **details, struct err *err) {
   if (turn_wait(ticket->turn, err) < 0) {
-    close_unrun(engine, ticket, RUN_CANCELLED, err);
-    describe_failure(ticket, NULL, details);
+    close_unrun(engine, ticket, RUN_CANCELLED, NULL, err);
+    describe_failure(&ticket->record, details);
     return -1;
   }
   struct lease lease;
   char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
   if (lease_take(engine, ticket->record.task, &lease, &stderr_tail, err) < 0 ||
       run_with_lease(engine, ticket, &lease, sink, answer, err) < 0) {
-    close_unrun(engine, ticket, RUN_NOT_RUN, err);
-    describe_failure(ticket, stderr_tail, details);
+    close_unrun(engine, ticket, RUN_NOT_RUN, stderr_tail, err);
+    describe_failure(&ticket->record, details);
     return -1;
   }
   return 0;
@@ -256,7 +286,7 @@ int run_perform(struct engine *engine, struct run_ticket *ticket,
   struct err fault = {0};
   struct json *CLEANUP(json_done) found = NULL;
   int result = ticket->repeat
-                   ? await_first(engine, ticket, &found, &fault)
+                   ? answer_again(engine, ticket, &found, details, &fault)
                    : run_now(engine, ticket, sink, &found, details, &fault);
   ticket_leave(ticket);
   if (result < 0)
@@ -278,18 +308,13 @@ int run_describe(struct engine *engine, const char *id, struct json **answer,
     struct json *CLEANUP(json_done) stored = NULL;
     if (run_outputs(engine->store, id, &stored, err) < 0)
       return -1;
-    int CLEANUP(mem_close_descriptor) directory = fs_open_beneath(
-        engine->tasks_directory, record.task, O_RDONLY | O_DIRECTORY, 0, NULL);
-    struct json *CLEANUP(json_done) resolved =
-        answer_resolve(directory, stored);
     json_free(outputs);
-    outputs = stream_join(resolved);
+    outputs = resolve(engine, record.task, stored);
   }
   *answer = answer_build(&record, outputs, engine->conf->inline_image_bytes);
   if (!run_status_is_final(record.status))
     json_set(*answer, "queue_position",
              position < 0 ? NULL : json_integer(position));
-  json_set(*answer, "late_count", json_integer(record.late_outputs));
   return 0;
 }
 

@@ -46,7 +46,9 @@ struct run_ticket;
 const char *run_ticket_id(const struct run_ticket *ticket);
 const char *run_ticket_task(const struct run_ticket *ticket);
 /* True when the idempotency key was seen before: nothing will be run, and
- * run_perform waits for the first run's end and gives its answer. */
+ * run_perform waits for the first run's end and gives its answer, as it was
+ * given then, or its failure. A run that was not carried out does not count:
+ * its key starts a new one. */
 bool run_ticket_is_repeat(const struct run_ticket *ticket);
 /* Runs of the task ahead of this one. */
 int64_t run_ticket_position(const struct run_ticket *ticket);

@@ -69,7 +69,8 @@ struct run_record {
   struct json *truncated;  /* the answer's truncated object, or NULL */
   struct json *images;     /* the answer's images without base64, or NULL */
   struct json *notes; /* array of sentences: what went wrong beside the run */
-  char *ended_by;     /* "SIGINT", "SIGTERM", "SIGKILL", … or NULL */
+  struct json *late_told; /* the answer's late_outputs array, or NULL */
+  char *ended_by;         /* "SIGINT", "SIGTERM", "SIGKILL", … or NULL */
   int64_t cpu_ms, memory_peak_bytes, output_bytes; /* -1 unknown */
   int64_t late_outputs;        /* arrived after the end, so far */
   int64_t cancel_requested_at; /* 0: nobody asked */
@@ -77,8 +78,9 @@ struct run_record {
 void run_record_free(struct run_record *record); /* members; cleanup */
 
 /* Inserts a queued run and its event. With an idempotency key that the task has
- * seen already, inserts nothing, returns 1 and leaves the first run's id in
- * `existing`; ERR_CONFLICT when the body differs from the first one. */
+ * seen already (with a run that is not RUN_NOT_RUN), inserts nothing, returns 1
+ * and leaves the first run's id in `existing`; ERR_CONFLICT when the body
+ * differs from the first one. */
 int run_insert(struct store *store, const struct run_record *record,
                char existing[37], struct err *err);
 
@@ -115,9 +117,12 @@ void run_ending_free(struct run_ending *ending);
 
 int run_get(struct store *store, const char *id, struct run_record *ret,
             struct err *err);
-/* The run's outputs, an nbformat array with references. */
+/* The run's outputs, an nbformat array with references: all there are now, or
+ * as they were when it ended, before late ones and later updates. */
 int run_outputs(struct store *store, const char *id, struct json **ret,
                 struct err *err);
+int run_outputs_at_end(struct store *store, const char *id, struct json **ret,
+                       struct err *err);
 
 /* Runs of a task (NULL: of all), newest first, older than run `before` (NULL:
  * from the newest); status NULL: any. */

@@ -26,12 +26,12 @@ static int check_exists(struct db *db, const char *id, struct err *err) {
   return row < 0 ? -1 : 0;
 }
 
-int run_outputs(struct store *store, const char *id, struct json **ret,
-                struct err *err) {
+static int list_outputs(struct store *store, const char *name, const char *id,
+                        struct json **ret, struct err *err) {
   struct read CLEANUP(read_end) read;
   if (read_begin(store, &read, err) < 0 || check_exists(read.db, id, err) < 0)
     return -1;
-  struct statement *statement = db_statement(read.db, "output_list");
+  struct statement *statement = db_statement(read.db, name);
   statement_bind_text(statement, "id", id);
   struct json CLEANUP(json_done) *outputs = json_array();
   int row;
@@ -45,6 +45,16 @@ int run_outputs(struct store *store, const char *id, struct json **ret,
     return -1;
   *ret = MEM_STEAL(outputs);
   return 0;
+}
+
+int run_outputs(struct store *store, const char *id, struct json **ret,
+                struct err *err) {
+  return list_outputs(store, "output_list", id, ret, err);
+}
+
+int run_outputs_at_end(struct store *store, const char *id, struct json **ret,
+                       struct err *err) {
+  return list_outputs(store, "output_list_first", id, ret, err);
 }
 
 /* Where the list starts: below the sequence of run `before`. */

@@ -64,6 +64,7 @@ static const struct field run_fields[] = {
     RUN_FIELD(truncated, FIELD_JSON),
     RUN_FIELD(images, FIELD_JSON),
     RUN_FIELD(notes, FIELD_JSON),
+    RUN_FIELD(late_told, FIELD_JSON),
     RUN_FIELD(ended_by, FIELD_TEXT),
     RUN_FIELD(cpu_ms, FIELD_INTEGER_OR_NONE),
     RUN_FIELD(memory_peak_bytes, FIELD_INTEGER_OR_NONE),

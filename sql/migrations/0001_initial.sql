@@ -96,6 +96,7 @@ CREATE TABLE runs (
   truncated       TEXT CHECK (truncated IS NULL OR json_valid(truncated)),
   images          TEXT CHECK (json_type(images) = 'array'),
   notes           TEXT CHECK (json_type(notes) = 'array'),
+  late_told       TEXT CHECK (json_type(late_told) = 'array'),
   ended_by        TEXT,
   cpu_ms            INTEGER,
   memory_peak_bytes INTEGER,
@@ -106,8 +107,9 @@ CREATE TABLE runs (
   CHECK ((ended_at IS NULL) = (end_number IS NULL)),
   CHECK (idempotency_key IS NULL OR body_sha256 IS NOT NULL)
 ) STRICT;
+-- What was not run may be asked for again with its key.
 CREATE UNIQUE INDEX runs_by_idempotency_key ON runs (task, idempotency_key)
-  WHERE idempotency_key IS NOT NULL;
+  WHERE idempotency_key IS NOT NULL AND status <> 'not_run';
 CREATE INDEX runs_by_task ON runs (task);
 CREATE INDEX runs_open ON runs (task) WHERE ended_at IS NULL;
 CREATE INDEX runs_by_kernel ON runs (kernel) WHERE kernel IS NOT NULL;
@@ -126,6 +128,8 @@ CREATE TABLE outputs (
   late       INTEGER NOT NULL CHECK (late IN (0, 1)),
   added_at   INTEGER NOT NULL,
   revised_at INTEGER,
+  -- as it was before the first revision: what sha256 is of
+  first_content TEXT CHECK (first_content IS NULL OR json_valid(first_content)),
   PRIMARY KEY (run, position)
 ) STRICT;
 
@@ -200,8 +204,8 @@ END;
 CREATE TRIGGER runs_end_once
   BEFORE UPDATE OF status, cancel_requested_at, cancel_requested_by, started_at,
     kernel, generation, kernel_state, kernel_reason, cell, ended_at, end_number,
-    execution_count, error, text, files, truncated, images, notes, ended_by,
-    cpu_ms, memory_peak_bytes, output_bytes ON runs
+    execution_count, error, text, files, truncated, images, notes, late_told,
+    ended_by, cpu_ms, memory_peak_bytes, output_bytes ON runs
   WHEN OLD.ended_at IS NOT NULL
 BEGIN
   SELECT raise(ABORT, 'a finished run cannot be changed');
@@ -238,6 +242,12 @@ CREATE TRIGGER outputs_tell_their_revision
   WHEN NEW.revised_at IS NULL
 BEGIN
   SELECT raise(ABORT, 'a revised output tells when');
+END;
+CREATE TRIGGER outputs_keep_their_first_content
+  BEFORE UPDATE OF content, first_content ON outputs
+  WHEN NEW.first_content IS NOT coalesce(OLD.first_content, OLD.content)
+BEGIN
+  SELECT raise(ABORT, 'a revised output keeps what it was first');
 END;
 CREATE TRIGGER outputs_go_with_their_run
   BEFORE DELETE ON outputs

@@ -7,13 +7,21 @@ SELECT content FROM outputs
  WHERE run = (SELECT sequence FROM runs WHERE id = :id)
  ORDER BY position;
 
+-- name: output_list_first
+-- As they were when the run ended.
+SELECT coalesce(first_content, content) FROM outputs
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id) AND late = 0
+ ORDER BY position;
+
 -- name: output_get
 SELECT content FROM outputs
  WHERE run = (SELECT sequence FROM runs WHERE id = :id)
    AND position = :position;
 
 -- name: output_revise
-UPDATE outputs SET content = :content, revised_at = :revised_at
+UPDATE outputs
+   SET content = :content, revised_at = :revised_at,
+       first_content = coalesce(first_content, content)
  WHERE run = (SELECT sequence FROM runs WHERE id = :id)
    AND position = :position;
 

@@ -1,6 +1,7 @@
 -- name: run_by_idempotency_key
 SELECT id, body_sha256 FROM runs
- WHERE task = :task AND idempotency_key = :idempotency_key;
+ WHERE task = :task AND idempotency_key = :idempotency_key
+   AND status <> 'not_run';
 
 -- name: run_insert
 -- A run that names no section goes on in that of the run before it.
@@ -42,7 +43,8 @@ UPDATE runs
                                    WHERE task = runs.task), 0),
        execution_count = :execution_count, error = :error, text = :text,
        files = :files, truncated = :truncated, images = :images,
-       notes = :notes, ended_by = :ended_by, cpu_ms = :cpu_ms,
+       notes = :notes, late_told = :late_told, ended_by = :ended_by,
+       cpu_ms = :cpu_ms,
        memory_peak_bytes = :memory_peak_bytes, output_bytes = :output_bytes
  WHERE id = :id AND ended_at IS NULL
 RETURNING sequence, task, kernel;
