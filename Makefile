@@ -43,7 +43,8 @@ LDLIBS  := -lfcgi $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lmagic -lm
 KEEPER_ONLY := core/keeper/main.c
 APP_ONLY    := fcgi/main.c
 LIB_SOURCES := $(filter-out $(KEEPER_ONLY) $(APP_ONLY),$(wildcard core/*/*.c fcgi/*.c))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o \
+               $(BUILD)/zygote_library.o
 LIBRARY     := $(BUILD)/libcellpost.a
 PROGRAMS    := $(BUILD)/cellpost $(BUILD)/cellpost-keeper
 UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c))
@@ -51,6 +52,20 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/f
 FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
 EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py))
+
+# What a zygote loads (core/keeper/zygote_fork.h): never instrumented, since it
+# lives in a Python that is not.
+ZYGOTE_SOURCES := $(addprefix core/base/,buf.c clock.c crypto.c err.c fs.c id.c \
+                  json_utf8.c mem.c utf8.c) $(wildcard core/keeper/cgroup*.c) \
+                  $(addprefix core/keeper/,descendants.c exit_record.c jail.c \
+                  jail_filter.c jail_ids.c jail_landlock.c jail_layer.c \
+                  jail_limits.c jail_mount.c jail_mounts.c jail_namespaces.c \
+                  jail_notice.c jail_usage.c jail_watch.c kernel_process.c \
+                  log_ring.c process.c shim.c shim_order.c zygote_fork.c)
+ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \
+                  -fstack-protector-strong -fPIC -fvisibility=hidden \
+                  -ffunction-sections -fdata-sections -D_GNU_SOURCE -I. \
+                  $(shell pkg-config --cflags json-c 2>/dev/null)
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -69,6 +84,18 @@ $(BUILD)/%.o: %.c $(BUILD)/embedded.h
 	$(Q)mkdir -p $(@D)
 	@echo "  CC   $<"
 	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/zygote/%.o: %.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ZYGOTE_CFLAGS) -MMD -MP -c $< -o $@
+
+# What of those files is not used is left out, and with it every library but C's.
+$(BUILD)/zygote.so: $(ZYGOTE_SOURCES:%.c=$(BUILD)/zygote/%.o)
+	@echo "  LD   $@"
+	$(Q)$(CC) -shared -s -Wl,--gc-sections -Wl,-z,defs -Wl,-z,relro,-z,now $^ -o $@
+
+$(BUILD)/zygote_library.o: core/keeper/zygote_library.S $(BUILD)/zygote.so
+	$(Q)$(CC) -DZYGOTE_LIBRARY='"$(BUILD)/zygote.so"' -c $< -o $@
 
 $(LIBRARY): $(LIB_OBJECTS)
 	@rm -f $@

@@ -53,6 +53,10 @@ struct conf {
   double interrupt_grace; /* after SIGINT, before SIGTERM */
   double terminate_grace; /* after SIGTERM, before SIGKILL */
   char *environment; /* NAME=value pairs for every kernel, spaces between */
+  bool warm;         /* Python kernels are forked (core/keeper/zygote.h) */
+  char *preload;     /* modules that they have imported, spaces between */
+  int64_t spares;    /* kernels ready before they are asked for */
+  double spare_age;  /* how long one waits for a task; 0: for ever */
   /* [limits] */
   int64_t body_bytes;         /* one HTTP request body */
   int64_t code_bytes;         /* one cell */

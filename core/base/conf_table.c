@@ -63,6 +63,16 @@ const struct conf_key conf_keys[] = {
         "From SIGTERM to SIGKILL."),
     KEY("kernels", environment, CONF_PAIRS, 0, LINE, "", NULL,
         "Environment variables of every kernel."),
+    KEY("kernels", warm, CONF_SWITCH, 0, 0, "off", NULL,
+        "Whether Python kernels are forked from a process that has imported "
+        "their libraries already."),
+    KEY("kernels", preload, CONF_TEXT, 0, LINE, "numpy pandas matplotlib", NULL,
+        "The modules that it imports, with spaces between."),
+    KEY("kernels", spares, CONF_INTEGER, 0, 1000, "2", NULL,
+        "Kernels that are ready before a task asks for one, when warm is on."),
+    KEY("kernels", spare_age, CONF_DURATION, 0, 365 * DAY, "1800", NULL,
+        "How long one may wait for its task until it is replaced; 0: for "
+        "ever."),
     KEY("limits", body_bytes, CONF_SIZE, KIB, 64 * MIB, "16M", NULL,
         "One HTTP request body."),
     KEY("limits", code_bytes, CONF_SIZE, KIB, 64 * MIB, "4M", NULL,

@@ -1,13 +1,14 @@
 #include "core/base/crypto.h"
 
+#include <errno.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <openssl/params.h>
-#include <openssl/rand.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "core/base/mem.h"
 
@@ -92,9 +93,19 @@ bool crypto_equal(const void *a, const void *b, size_t size) {
   return CRYPTO_memcmp(a, b, size) == 0;
 }
 
+/* From the system itself: a generator in this process would be the same in
+ * every process that is forked from it (core/keeper/zygote_fork.h). */
 void crypto_random(void *bytes, size_t size) {
-  if (RAND_bytes(bytes, (int)size) != 1)
-    abort();
+  unsigned char *place = bytes;
+  while (size > 0) {
+    ssize_t got = getrandom(place, size, 0);
+    if (got < 0 && errno != EINTR)
+      abort();
+    if (got > 0) {
+      place += got;
+      size -= (size_t)got;
+    }
+  }
 }
 
 /* EVP_EncodeBlock counts in int; whole groups of 3 bytes go through it in

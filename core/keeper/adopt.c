@@ -133,8 +133,7 @@ static void end_stray(struct keeper *keeper, const struct shim_found *shim) {
   struct kernel_record record = {.id = (char *)shim->id,
                                  .directory = directory};
   struct kernel *kernel = registry_add(keeper, &record, shim->pid, shim->start);
-  registry_signal_shim(kernel, SIGQUIT, NULL);
-  registry_stop(kernel, KERNEL_END_STOPPED, "");
+  registry_discard(kernel);
   log_warning("kernel %s is in no table: it is ended", shim->id);
 }
 

@@ -74,6 +74,10 @@ static inline bool jail_has(const struct jail *jail, enum jail_layer layer) {
 /* As fork(2), the child being the first process of a pid namespace when there
  * is that layer. In the child nothing of the jail holds yet. */
 pid_t jail_fork(const struct jail *jail);
+/* The same by a direct call of the kernel, and the child's parent is the
+ * caller's (CLONE_PARENT, clone(2)). What fork(3) does for libraries is left
+ * out: the caller has one thread, and the child may do little but fork. */
+pid_t jail_fork_sibling(const struct jail *jail);
 
 /* In the shim, before anything else: who it is in a new user namespace. */
 int jail_settle(const struct jail *jail, struct err *err);

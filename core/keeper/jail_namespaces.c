@@ -18,17 +18,25 @@
 #define HOST_NAME "cellpost"
 
 static pid_t clone_process(struct clone_args *arguments) {
-  arguments->exit_signal = SIGCHLD;
+  if ((arguments->flags & CLONE_PARENT) == 0)
+    arguments->exit_signal = SIGCHLD;
   return (pid_t)syscall(SYS_clone3, arguments, sizeof *arguments);
 }
 
+static uint64_t shim_flags(const struct jail *jail) {
+  return (jail_has(jail, JAIL_PID) ? CLONE_NEWPID : 0U) |
+         (jail_has(jail, JAIL_USER) ? CLONE_NEWUSER : 0U);
+}
+
 pid_t jail_fork(const struct jail *jail) {
-  struct clone_args arguments = {0};
-  if (jail_has(jail, JAIL_PID))
-    arguments.flags |= CLONE_NEWPID;
-  if (jail_has(jail, JAIL_USER))
-    arguments.flags |= CLONE_NEWUSER;
+  struct clone_args arguments = {.flags = shim_flags(jail)};
   return arguments.flags == 0 ? fork() : clone_process(&arguments);
+}
+
+/* It signals its end as the caller does (clone(2)). */
+pid_t jail_fork_sibling(const struct jail *jail) {
+  struct clone_args arguments = {.flags = CLONE_PARENT | shim_flags(jail)};
+  return clone_process(&arguments);
 }
 
 pid_t jail_fork_kernel(struct jail *jail) {

@@ -25,10 +25,6 @@
    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME)
 #define WORD 0xffffffffULL /* ioctl(2) and mode_t look at 32 bits only */
 
-struct jail_filter {
-  struct buf program;
-};
-
 /* By name: the library knows the numbers of every architecture, and leaves out
  * what this one does not have. */
 static const char *const denied[] = {
@@ -207,22 +203,4 @@ int jail_filter_build(struct jail_filter **ret, struct err *err) {
   else
     jail_filter_free(filter);
   return result;
-}
-
-void jail_filter_free(struct jail_filter *filter) {
-  if (filter != NULL)
-    buf_free(&filter->program);
-  free(filter);
-}
-
-int jail_filter_enter(const struct jail_filter *filter, struct err *err) {
-  const struct sock_fprog program = {
-      .len =
-          (unsigned short)(filter->program.length / sizeof(struct sock_filter)),
-      .filter = (struct sock_filter *)(void *)filter->program.data,
-  };
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0U, &program) != 0)
-    return err_errno(err, ERR_UNAVAILABLE, errno,
-                     "cannot install the system call filter");
-  return 0;
 }

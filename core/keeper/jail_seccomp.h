@@ -15,16 +15,10 @@
 #define CELLPOST_KEEPER_JAIL_SECCOMP_H
 
 #include "core/base/err.h"
-
-struct jail_filter;
+#include "core/keeper/jail_filter.h"
 
 /* Compiles the filter, once in the keeper: this takes milliseconds. The
  * caller's. ERR_UNAVAILABLE. */
 int jail_filter_build(struct jail_filter **ret, struct err *err);
-void jail_filter_free(struct jail_filter *filter);
-
-/* Puts the calling process (of one thread) and all its children under the
- * filter, for ever. Needs no_new_privs. */
-int jail_filter_enter(const struct jail_filter *filter, struct err *err);
 
 #endif

@@ -15,9 +15,11 @@
 #define KEEPER_NEVER INT64_MAX /* as a deadline */
 #define KEEPER_ENDED_KEPT 64   /* ended kernels whose log's end is kept */
 
-struct kernel; /* registry.h */
-struct client; /* server.h */
-struct waiter; /* verbs.h */
+struct kernel;     /* registry.h */
+struct client;     /* server.h */
+struct waiter;     /* verbs.h */
+struct zygote;     /* zygote.h */
+struct spare_pool; /* spare.h */
 
 struct keeper {
   const struct conf *conf;
@@ -29,6 +31,10 @@ struct keeper {
   struct kernel *kernels;
   struct control_kernel *ended[KEEPER_ENDED_KEPT]; /* a ring, newest last */
   unsigned ended_next;
+
+  struct zygote *zygotes;
+  int64_t zygotes_made; /* that became ready */
+  struct spare_pool *spares;
 
   struct loop_source listener;
   struct client *clients;

@@ -87,30 +87,33 @@ static void unblock_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static const char *search_path(char *const *environment) {
+void kernel_process_renew_signals(void) {
+  reset_signals();
+  unblock_signals();
+}
+
+const char *kernel_process_path(char *const *environment) {
   for (; *environment != NULL; environment++)
     if (strncmp(*environment, "PATH=", 5) == 0)
       return *environment + 5;
   return "/usr/bin:/bin";
 }
 
-/* As execvpe(3), but with the PATH of the new environment, not our own; returns
- * only on failure, with errno. */
-static void run_program(const struct shim_order *order) {
-  const char *name = order->argv[0];
+void kernel_process_execute(char *const *argv, char *const *environment) {
+  const char *name = argv[0];
   if (strchr(name, '/') != NULL) {
-    execve(name, order->argv, order->environment);
+    execve(name, argv, environment);
     return;
   }
   int worst = ENOENT;
-  const char *next = *name == '\0' ? "" : search_path(order->environment);
+  const char *next = *name == '\0' ? "" : kernel_process_path(environment);
   while (*next != '\0') {
     char path[4096];
     size_t length = strcspn(next, ":");
     int written =
         snprintf(path, sizeof path, "%.*s/%s", (int)length, next, name);
     if (length != 0 && written > 0 && (size_t)written < sizeof path) {
-      execve(path, order->argv, order->environment);
+      execve(path, argv, environment);
       if (errno != ENOENT && errno != ENOTDIR)
         worst = errno;
     }
@@ -134,15 +137,20 @@ static int become(const struct shim_order *order, int output, int report,
                      "the kernel cannot enter its directory %s",
                      order->working_directory);
   unblock_signals();
-  run_program(order);
+  if (order->in_place) {
+    kernel_process_close_others(&order->attendance, 1);
+    return 0;
+  }
+  kernel_process_execute(order->argv, order->environment);
   return err_errno(err, ERR_UNAVAILABLE, errno, "cannot run \"%s\"",
                    order->argv[0]);
 }
 
-_Noreturn void kernel_process_run(const struct shim_order *order, int output,
-                                  int report) {
+void kernel_process_run(const struct shim_order *order, int output,
+                        int report) {
   struct err fault = {0};
-  become(order, output, report, &fault);
+  if (become(order, output, report, &fault) == 0)
+    return;
   kernel_process_report_failure(report, &fault);
   _exit(127);
 }

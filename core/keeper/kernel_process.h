@@ -19,9 +19,17 @@ void kernel_process_close_others(const int *kept, size_t count);
 
 /* Becomes the kernel: own session, stdin /dev/null (as it stands), stdout and
  * stderr to `output`, signals as at the start of the world, the jail, the
- * working directory, the program. Reports what fails, then exits with 127. */
-_Noreturn void kernel_process_run(const struct shim_order *order, int output,
-                                  int report);
+ * working directory, the program. Reports what fails, then exits with 127.
+ * Returns only when the order is in_place, where it would run the program. */
+void kernel_process_run(const struct shim_order *order, int output, int report);
+
+/* Dispositions and mask as at the start of the world. */
+void kernel_process_renew_signals(void);
+
+/* As execvpe(3), but with the PATH of the new environment, not our own; returns
+ * only on failure, with errno. */
+void kernel_process_execute(char *const *argv, char *const *environment);
+const char *kernel_process_path(char *const *environment);
 
 void kernel_process_report_failure(int report, const struct err *fault);
 

@@ -15,30 +15,40 @@
 #include "core/jupyter/connection.h"
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/environment.h"
+#include "core/keeper/profile.h"
+#include "core/keeper/spare.h"
+#include "core/keeper/zygote.h"
 #include "core/store/task.h"
 
 #define CONNECTION_FILE "connection.json"
-#define MOST_THREADS                                                           \
-  4 /* per kernel, of numeric libraries: many share a host                     \
-     */
 
 /* One launch on its way; what it owns is released by launch_done. */
 struct launch {
   char id[ID_UUID_SIZE];
+  const struct task_record *task; /* NULL: a spare */
+  int attendance;                 /* a spare's; or 0 */
+  struct kernelspec *spec;
   char *directory;       /* the kernel's own */
   char *connection_file; /* its path */
   char *files;           /* the task's */
   int directory_fd, shim_fd, files_fd;
   char **argv, **environment;
-  char *kernelspec; /* its directory */
   struct jail_limits limits;
+  struct zygote *zygote; /* NULL: it starts by execve(2) */
 };
 
+static struct launch launch_new(const struct task_record *task) {
+  struct launch launch = {
+      .task = task, .directory_fd = -1, .shim_fd = -1, .files_fd = -1};
+  id_new(launch.id);
+  return launch;
+}
+
 static void launch_done(struct launch *launch) {
+  kernelspec_free(launch->spec);
   free(launch->directory);
   free(launch->connection_file);
   free(launch->files);
-  free(launch->kernelspec);
   mem_close_descriptor(&launch->files_fd);
   mem_close_descriptor(&launch->directory_fd);
   mem_close_descriptor(&launch->shim_fd);
@@ -69,9 +79,16 @@ char **launch_arguments(const struct kernelspec *spec,
   return argv;
 }
 
-static int make_files(const struct keeper *keeper, const char *task,
-                      struct launch *launch, struct err *err) {
+static int make_files(const struct keeper *keeper, struct launch *launch,
+                      struct err *err) {
   const struct places *places = &keeper->places;
+  if (launch->task == NULL) {
+    launch->files_fd =
+        places_make_owned(places, places->spares, launch->id, 0755, err);
+    launch->files = mem_format("%s/spares/%s", places->state, launch->id);
+    return launch->files_fd < 0 ? -1 : 0;
+  }
+  const char *task = launch->task->id;
   CLEANUP(mem_close_descriptor)
   int home = places_make_owned(places, places->tasks, task, 0755, err);
   if (home < 0)
@@ -84,9 +101,6 @@ static int make_files(const struct keeper *keeper, const char *task,
 static int make_directories(const struct keeper *keeper, struct launch *launch,
                             struct err *err) {
   const struct places *places = &keeper->places;
-  launch->directory = mem_format("%s/kernels/%s", places->run, launch->id);
-  launch->connection_file =
-      mem_format("%s/" CONNECTION_FILE, launch->directory);
   launch->directory_fd =
       fs_make_and_open(places->kernels, launch->id, 0700, err);
   launch->shim_fd = fs_make_and_open(places->shims, launch->id, 0700, err);
@@ -119,47 +133,53 @@ static int give_connection(const struct keeper *keeper,
   return places_give_away(&keeper->places, launch->directory_fd, err);
 }
 
-static int thread_count(const struct launch *launch) {
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  return jail_limits_threads(&launch->limits, (int)processors, MOST_THREADS);
+static int find_kernelspec(const struct keeper *keeper, const char *name,
+                           struct kernelspec **ret, struct err *err) {
+  int result = kernelspec_find(keeper->conf->kernelspec_path, name, ret, err);
+  if (result != 0 && err != NULL && err->kind == ERR_NOT_FOUND)
+    err->kind = ERR_UNAVAILABLE;
+  return result;
 }
 
-static void compose_program(const struct keeper *keeper,
-                            const struct task_record *task,
-                            const struct kernelspec *spec,
-                            struct launch *launch) {
-  bool inside = jail_host_has(keeper->jails, JAIL_MOUNT);
-  struct environment_order order = {
-      .home = inside ? JAIL_WORKSPACE : launch->files,
-      .user = inside ? JAIL_USER_NAME : keeper->places.user,
-      .private_directory = inside ? JAIL_PRIVATE : launch->directory,
-      .threads = thread_count(launch),
-      .kernelspec = spec->env,
-      .configured = keeper->conf->environment,
-      .task = json_get(task->settings, "env"),
-  };
-  launch->environment = environment_build(&order);
-  launch->argv = launch_arguments(spec, launch->connection_file);
-  launch->kernelspec = mem_copy_text(spec->directory);
+static const struct json *settings_of(const struct launch *launch) {
+  return launch->task == NULL ? NULL : launch->task->settings;
 }
 
-static int prepare(const struct keeper *keeper, const struct task_record *task,
-                   struct launch *launch, struct err *err) {
-  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
-  if (kernelspec_find(keeper->conf->kernelspec_path, task->kernelspec, &spec,
-                      err) != 0) {
-    if (err != NULL && err->kind == ERR_NOT_FOUND)
-      err->kind = ERR_UNAVAILABLE;
+/* What can be told without touching anything. */
+static int plan(const struct keeper *keeper, struct launch *launch,
+                struct err *err) {
+  const char *name = launch->task == NULL ? keeper->conf->kernelspec
+                                          : launch->task->kernelspec;
+  const struct json *settings = settings_of(launch);
+  if (find_kernelspec(keeper, name, &launch->spec, err) != 0 ||
+      jail_limits_read(keeper->conf, json_get(settings, "limits"),
+                       &launch->limits, err) != 0)
     return -1;
-  }
-  if (jail_limits_read(keeper->conf, json_get(task->settings, "limits"),
-                       &launch->limits, err) != 0 ||
-      make_files(keeper, task->id, launch, err) != 0 ||
+  launch->directory =
+      mem_format("%s/kernels/%s", keeper->places.run, launch->id);
+  launch->connection_file =
+      mem_format("%s/" CONNECTION_FILE, launch->directory);
+  launch->argv = launch_arguments(launch->spec, launch->connection_file);
+  return 0;
+}
+
+static void compose_environment(const struct keeper *keeper,
+                                struct launch *launch) {
+  const struct profile_places places =
+      profile_places(keeper, launch->files, launch->directory);
+  launch->environment =
+      profile_environment(keeper, launch->spec, &launch->limits, &places,
+                          json_get(settings_of(launch), "env"));
+}
+
+static int prepare(const struct keeper *keeper, struct launch *launch,
+                   struct err *err) {
+  if (make_files(keeper, launch, err) != 0 ||
       make_directories(keeper, launch, err) != 0 ||
-      write_connection(spec->name, launch, err) != 0 ||
+      write_connection(launch->spec->name, launch, err) != 0 ||
       give_connection(keeper, launch, err) != 0)
     return -1;
-  compose_program(keeper, task, spec, launch);
+  compose_environment(keeper, launch);
   return 0;
 }
 
@@ -174,52 +194,61 @@ static int confine(const struct keeper *keeper, const struct launch *launch,
       .run_directory = launch->directory_fd,
       .shim_directory = launch->shim_fd,
       .argv = launch->argv,
-      .kernelspec = launch->kernelspec,
+      .kernelspec = launch->spec->directory,
   };
   return jail_host_prepare(keeper->jails, &request, ret, err);
 }
 
-static int run(const struct keeper *keeper, const char *task,
-               const struct launch *launch, struct shim_process *process,
-               struct err *err) {
+static int run(const struct keeper *keeper, const struct launch *launch,
+               struct shim_process *process, struct err *err) {
   CLEANUP(mem_free_pointer)
-  char *title = mem_format("%s %s", launch->id, task);
+  char *title = mem_format("%s %s", launch->id,
+                           launch->task == NULL ? "" : launch->task->id);
   struct shim_order order = {
       .title = title,
       .argv = launch->argv,
       .environment = launch->environment,
       .directory = launch->shim_fd,
       .terminate_grace_ms = (int64_t)(keeper->conf->terminate_grace * 1000.0),
+      .in_place = launch->zygote != NULL,
+      .attendance = launch->attendance,
   };
   if (confine(keeper, launch, &order.jail, err) != 0)
     return -1;
   order.working_directory =
       jail_has(&order.jail, JAIL_MOUNT) ? JAIL_WORKSPACE : launch->files;
-  int result = shim_start(&order, process, err);
+  int result = launch->zygote != NULL
+                   ? zygote_start(launch->zygote, &order, process, err)
+                   : shim_start(&order, process, err);
   jail_host_started(&order.jail);
   return result;
 }
 
+int64_t launch_memory_limit(const struct keeper *keeper, int64_t memory) {
+  return jail_host_has(keeper->jails, JAIL_LIMIT_MEMORY) ? memory : 0;
+}
+
 /* Watched first, so that it is ended and cleared away like any other when it
  * cannot be recorded. */
-static int enlist(struct keeper *keeper, const struct task_record *task,
-                  const struct launch *launch,
+static int enlist(struct keeper *keeper, const struct launch *launch,
                   const struct shim_process *process, struct kernel **ret,
                   struct err *err) {
   struct kernel_record record = {
       .id = (char *)launch->id,
-      .task = task->id,
-      .kernelspec = task->kernelspec,
+      .kernelspec = launch->spec->name,
       .pid = process->kernel_pid,
       .pid_start = process->kernel_start,
       .directory = launch->directory,
       .started_at = clock_wall_us(),
       .exit_code = -1,
-      .memory_limit = jail_host_has(keeper->jails, JAIL_LIMIT_MEMORY)
-                          ? launch->limits.memory
-                          : 0,
+      .memory_limit = launch_memory_limit(keeper, launch->limits.memory),
   };
-  int result = kernel_insert(keeper->store, &record, err);
+  int result = 0;
+  if (launch->task != NULL) {
+    record.task = launch->task->id;
+    record.kernelspec = launch->task->kernelspec;
+    result = kernel_insert(keeper->store, &record, err);
+  }
   if (result != 0)
     record.task = NULL;
   struct kernel *kernel =
@@ -232,26 +261,96 @@ static int enlist(struct keeper *keeper, const struct task_record *task,
   return 0;
 }
 
-static int attempt(struct keeper *keeper, const struct task_record *task,
-                   struct launch *launch, struct kernel **ret,
-                   struct err *err) {
-  struct shim_process process;
-  if (prepare(keeper, task, launch, err) == 0 &&
-      run(keeper, task->id, launch, &process, err) == 0)
-    return enlist(keeper, task, launch, &process, ret, err);
+static void clean_up(struct keeper *keeper, const struct launch *launch) {
+  const struct places *places = &keeper->places;
   jail_host_release(keeper->jails, launch->id, NULL);
-  fs_remove_tree(keeper->places.kernels, launch->id, NULL);
-  fs_remove_tree(keeper->places.shims, launch->id, NULL);
-  return err_wrap(err, "the kernel cannot start");
+  fs_remove_tree(places->kernels, launch->id, NULL);
+  fs_remove_tree(places->shims, launch->id, NULL);
+  if (launch->task == NULL)
+    fs_remove_tree(places->spares, launch->id, NULL);
+}
+
+static int attempt(struct keeper *keeper, struct launch *launch,
+                   struct kernel **ret, struct err *err) {
+  struct shim_process process;
+  if (prepare(keeper, launch, err) == 0 &&
+      run(keeper, launch, &process, err) == 0)
+    return enlist(keeper, launch, &process, ret, err);
+  clean_up(keeper, launch);
+  return -1;
+}
+
+/* Its environment without the task's files, which do not exist yet: nothing
+ * that a zygote looks at depends on them. */
+static struct zygote *find_zygote(struct keeper *keeper,
+                                  const struct launch *launch) {
+  const struct json *settings = settings_of(launch);
+  if (json_as_boolean(json_get(settings, "strict"), false))
+    return NULL;
+  const struct profile_places places = profile_places(keeper, "", "");
+  CLEANUP(environment_done)
+  char **environment =
+      profile_environment(keeper, launch->spec, &launch->limits, &places,
+                          json_get(settings, "env"));
+  return zygote_find(keeper, launch->spec, environment);
+}
+
+static int start(struct keeper *keeper, const struct task_record *task,
+                 bool warm, struct kernel **ret, bool *forked,
+                 struct err *err) {
+  CLEANUP(launch_done) struct launch launch = launch_new(task);
+  if (plan(keeper, &launch, err) != 0)
+    return -1;
+  if (warm)
+    launch.zygote = find_zygote(keeper, &launch);
+  *forked = launch.zygote != NULL;
+  return attempt(keeper, &launch, ret, err);
 }
 
 int launch_kernel(struct keeper *keeper, const char *task_id,
                   struct kernel **ret, struct err *err) {
   CLEANUP(task_record_free) struct task_record task = {0};
-  CLEANUP(launch_done)
-  struct launch launch = {.directory_fd = -1, .shim_fd = -1, .files_fd = -1};
   if (task_get(keeper->store, task_id, &task, err) != 0)
     return -1;
-  id_new(launch.id);
-  return attempt(keeper, &task, &launch, ret, err);
+  struct kernel *spare = spare_take(keeper, &task);
+  if (spare != NULL) {
+    *ret = spare;
+    return 0;
+  }
+  size_t running = registry_count(keeper) + spare_count(keeper);
+  if (running >= (size_t)keeper->conf->max_kernels)
+    spare_give_way(keeper);
+  bool forked = false;
+  struct err fault = {0};
+  if (start(keeper, &task, true, ret, &forked, &fault) == 0)
+    return 0;
+  if (forked) {
+    log_warning("a kernel could not be forked: %s", fault.text);
+    err_clear(&fault);
+    if (start(keeper, &task, false, ret, &forked, &fault) == 0)
+      return 0;
+  }
+  err_set(err, fault.kind, "%s", fault.text);
+  return err_wrap(err, "the kernel cannot start");
+}
+
+int launch_spare(struct keeper *keeper, int attendance, struct kernel **ret,
+                 int64_t *zygote, struct err *err) {
+  CLEANUP(launch_done) struct launch launch = launch_new(NULL);
+  launch.attendance = attendance;
+  if (plan(keeper, &launch, err) != 0)
+    return -1;
+  launch.zygote = find_zygote(keeper, &launch);
+  if (launch.zygote == NULL)
+    return 0;
+  if (attempt(keeper, &launch, ret, err) != 0)
+    return -1;
+  *zygote = zygote_number(launch.zygote);
+  return 1;
+}
+
+void launch_prepare(struct keeper *keeper) {
+  CLEANUP(launch_done) struct launch launch = launch_new(NULL);
+  if (keeper->conf->warm && plan(keeper, &launch, NULL) == 0)
+    find_zygote(keeper, &launch);
 }

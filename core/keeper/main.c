@@ -20,10 +20,13 @@
 #include "core/keeper/cull.h"
 #include "core/keeper/jail_report.h"
 #include "core/keeper/keeper.h"
+#include "core/keeper/launch.h"
 #include "core/keeper/registry.h"
 #include "core/keeper/server.h"
 #include "core/keeper/shim.h"
+#include "core/keeper/spare.h"
 #include "core/keeper/verbs.h"
+#include "core/keeper/zygote.h"
 
 #define STOP_PATIENCE_S 60 /* for --stop-kernels, beyond the grace */
 
@@ -118,6 +121,8 @@ static void run(struct keeper *keeper, bool until_empty) {
     if (keeper->done || (until_empty && keeper->kernels == NULL))
       return;
     next = sooner(next, cull_turn(keeper));
+    next = sooner(next, zygote_turn(keeper));
+    next = sooner(next, spare_turn(keeper));
     next = sooner(next, server_turn(keeper));
     loop_turn(&keeper->loop,
               next == KEEPER_NEVER ? -1 : clock_poll_timeout(next));
@@ -147,8 +152,10 @@ static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
     return -1;
   if (stop_kernels)
     verbs_stop_all(keeper, "The service was shut down.");
-  else if (server_open(keeper, err) != 0)
+  else if (server_open(keeper, err) != 0 || spare_open(keeper, err) != 0)
     return -1;
+  else
+    launch_prepare(keeper);
   log_info("ready");
   run(keeper, stop_kernels);
   log_info("ends");
@@ -209,6 +216,8 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
       loop_open(&keeper.loop, err) == 0)
     result = serve(&keeper, stop_kernels, err);
   server_close(&keeper);
+  spare_close(&keeper);
+  zygote_close(&keeper);
   registry_close(&keeper);
   jail_host_close(keeper.jails);
   loop_close(&keeper.loop);

@@ -71,7 +71,12 @@ static int open_run(struct places *places, struct err *err) {
   places->kernels = fs_make_and_open(places->run_fd, "kernels", 0711, err);
   places->shims = fs_make_and_open(places->run_fd, "shims", 0700, err);
   places->turns = places_make_owned(places, places->run_fd, "turns", 0700, err);
-  return places->kernels < 0 || places->shims < 0 || places->turns < 0 ? -1 : 0;
+  CLEANUP(mem_close_descriptor)
+  int zygote = fs_make_and_open(places->run_fd, "zygote", 0700, err);
+  return places->kernels < 0 || places->shims < 0 || places->turns < 0 ||
+                 zygote < 0
+             ? -1
+             : 0;
 }
 
 /* The database is made here, empty, so that it is the user's: SQLite gives its
@@ -97,7 +102,8 @@ static int open_state(struct places *places, struct err *err) {
                    places_give_away(places, state, err) != 0))
     return err_errno(err, ERR_IO, errno, "cannot set up %s", places->state);
   places->tasks = places_make_owned(places, state, "tasks", 0755, err);
-  if (places->tasks < 0)
+  places->spares = fs_make_and_open(state, "spares", 0711, err);
+  if (places->tasks < 0 || places->spares < 0)
     return -1;
   return places->jail.switch_user ? make_database(places, state, err) : 0;
 }
@@ -125,6 +131,7 @@ int places_open(const struct conf *conf, struct places *ret, struct err *err) {
       .shims = -1,
       .turns = -1,
       .tasks = -1,
+      .spares = -1,
       .lock = -1,
   };
   if (find_user(conf->user, &places, err) != 0 || open_run(&places, err) != 0 ||
@@ -137,8 +144,9 @@ int places_open(const struct conf *conf, struct places *ret, struct err *err) {
 }
 
 void places_close(struct places *places) {
-  int *const descriptors[] = {&places->run_fd, &places->kernels, &places->shims,
-                              &places->turns,  &places->tasks,   &places->lock};
+  int *const descriptors[] = {
+      &places->run_fd, &places->kernels, &places->shims, &places->turns,
+      &places->tasks,  &places->spares,  &places->lock};
   for (size_t i = 0; i < COUNT_OF(descriptors); i++) {
     mem_close_descriptor(descriptors[i]);
   }

@@ -4,7 +4,9 @@
  *        /kernels/<id>/     the kernel's own, 0700: connection.json, ipc
  * sockets /shims/<id>/       the keeper's own, 0700: log.0, log.1, exit
  *        /turns/<task>.lock held with flock(2) by whoever runs a cell
+ *        /zygote/           the zygotes' own, 0700: caches of their libraries
  *   <state>/cellpost.db, tasks/<task>/files/
+ *          /spares/<id>/     the workspace of a kernel without a task
  *
  * When the keeper is root, what app and kernels write belongs to the configured
  * user, and what only the keeper may change belongs to root. A run directory
@@ -25,8 +27,8 @@ struct places {
   char *socket;   /* path of keeper.sock */
   char *database; /* path of cellpost.db */
   int run_fd;
-  int kernels, shims, turns, tasks; /* open directories */
-  int lock;                         /* keeper.lock, held */
+  int kernels, shims, turns, tasks, spares; /* open directories */
+  int lock;                                 /* keeper.lock, held */
 };
 
 /* Finds out the user, makes what is missing and takes the lock. ERR_CONFLICT:

@@ -99,10 +99,21 @@ size_t registry_count(const struct keeper *keeper) {
   return count;
 }
 
-bool registry_is_dead(const struct kernel *kernel) {
+bool registry_is_over(const struct kernel *kernel) {
   struct pollfd polled = {.fd = kernel->kernel_end.descriptor,
                           .events = POLLIN};
-  return kernel->ended || polled.fd < 0 || poll(&polled, 1, 0) > 0;
+  return polled.fd < 0 || poll(&polled, 1, 0) > 0;
+}
+
+bool registry_is_dead(const struct kernel *kernel) {
+  return kernel->ended || registry_is_over(kernel);
+}
+
+void registry_give(struct kernel *kernel, const struct kernel_record *record) {
+  snprintf(kernel->task, sizeof kernel->task, "%s", record->task);
+  kernel->generation = record->generation;
+  kernel->started_at = record->started_at;
+  kernel->ended = kernel->recorded = false;
 }
 
 static int send_signal(int pidfd, int number, struct err *err) {
@@ -130,6 +141,11 @@ void registry_stop(struct kernel *kernel, enum kernel_end end,
     kernel->force_at =
         clock_monotonic_ns() + FORCE_NS +
         (int64_t)(kernel->keeper->conf->terminate_grace * (double)CLOCK_S);
+}
+
+void registry_discard(struct kernel *kernel) {
+  registry_signal_shim(kernel, SIGQUIT, NULL);
+  registry_stop(kernel, KERNEL_END_STOPPED, "");
 }
 
 static void record_end(struct kernel *kernel) {

@@ -51,6 +51,12 @@ size_t registry_count(const struct keeper *keeper); /* not ended */
 /* True when its process has ended, though how may not be known yet. */
 bool registry_is_dead(const struct kernel *kernel);
 
+/* Of strays: whether the process has ended; ends it at once; makes it the
+ * kernel of the record's task, which has been recorded. */
+bool registry_is_over(const struct kernel *kernel);
+void registry_discard(struct kernel *kernel);
+void registry_give(struct kernel *kernel, const struct kernel_record *record);
+
 /* Asks it to end: SIGTERM, then the configured grace, then SIGKILL for all that
  * it started. The first who asks decides what is recorded. */
 void registry_stop(struct kernel *kernel, enum kernel_end end,

@@ -52,8 +52,12 @@ void shim_take_title_room(char **argv) {
   for (size_t list = 0; list < COUNT_OF(lists); list++)
     for (char **text = lists[list]; *text != NULL && *text == end; text++)
       end += strlen(*text) + 1;
-  title_room = argv[0];
-  title_size = (size_t)(end - argv[0]);
+  shim_give_title_room(argv[0], (size_t)(end - argv[0]));
+}
+
+void shim_give_title_room(char *room, size_t size) {
+  title_room = room;
+  title_size = size;
 }
 
 static void set_title(const char *title) {
@@ -205,8 +209,9 @@ static _Noreturn void be_shim(struct shim *shim) {
 }
 
 static void close_others(const struct shim_order *order, int report) {
-  int kept[JAIL_DESCRIPTORS + 2] = {order->directory, report};
-  size_t count = 2 + jail_descriptors(&order->jail, kept + 2);
+  int kept[JAIL_DESCRIPTORS + 3] = {order->directory, report,
+                                    order->attendance};
+  size_t count = 3 + jail_descriptors(&order->jail, kept + 3);
   kernel_process_close_others(kept, count);
 }
 
@@ -258,22 +263,34 @@ static void reduce(struct shim *shim, const char *title) {
   set_title(title);
 }
 
-static _Noreturn void run_shim(const struct shim_order *order, int report) {
+/* What goes on in a program of many libraries needs all that fork(3) does for
+ * them, which jail_fork_kernel may leave out. */
+static pid_t fork_kernel(struct shim_order *order) {
+  if (!order->in_place)
+    return jail_fork_kernel(&order->jail);
+  return fork();
+}
+
+void shim_be(const struct shim_order *order, int report) {
   struct shim shim = {0};
   int input = -1;
   struct err err = {0};
   if (settle(order, report, &shim, &input, &err) != 0)
     give_up(report, &err);
   struct shim_order own = *order;
-  shim.kernel = jail_fork_kernel(&own.jail);
-  if (shim.kernel == 0)
+  shim.kernel = fork_kernel(&own);
+  if (shim.kernel == 0) {
     kernel_process_run(&own, input, report);
+    return;
+  }
   if (shim.kernel < 0) {
     err_errno(&err, ERR_UNAVAILABLE, errno, "cannot fork");
     give_up(report, &err);
   }
   close(input);
   close(report);
+  if (order->attendance > 0)
+    close(order->attendance);
   reduce(&shim, order->title);
   be_shim(&shim);
 }
@@ -291,26 +308,34 @@ static void abandon(const struct shim_process *process) {
     continue;
 }
 
-int shim_start(const struct shim_order *order, struct shim_process *ret,
+int shim_await(pid_t shim, int report, struct shim_process *ret,
                struct err *err) {
-  int report[2];
-  if (kernel_process_open_reports(report, err) != 0)
-    return -1;
-  struct shim_process process = {.pid = jail_fork(&order->jail)};
-  if (process.pid == 0)
-    run_shim(order, report[1]);
-  int number = errno;
-  close(report[1]);
-  CLEANUP(mem_close_descriptor) int answer = report[0];
-  if (process.pid < 0)
-    return err_errno(err, ERR_UNAVAILABLE, number, "cannot fork");
-  process.pid_start = process_start_time(process.pid);
+  struct shim_process process = {.pid = shim,
+                                 .pid_start = process_start_time(shim)};
   int64_t deadline = clock_monotonic_ns() + START_LIMIT_S * CLOCK_S;
-  if (kernel_process_await(answer, deadline, &process.kernel_pid,
+  if (kernel_process_await(report, deadline, &process.kernel_pid,
                            &process.kernel_start, err) != 0) {
     abandon(&process);
     return -1;
   }
   *ret = process;
   return 0;
+}
+
+int shim_start(const struct shim_order *order, struct shim_process *ret,
+               struct err *err) {
+  int report[2];
+  if (kernel_process_open_reports(report, err) != 0)
+    return -1;
+  pid_t shim = jail_fork(&order->jail);
+  if (shim == 0) {
+    shim_be(order, report[1]);
+    _exit(127);
+  }
+  int number = errno;
+  close(report[1]);
+  CLEANUP(mem_close_descriptor) int answer = report[0];
+  if (shim < 0)
+    return err_errno(err, ERR_UNAVAILABLE, number, "cannot fork");
+  return shim_await(shim, answer, ret, err);
 }

@@ -12,6 +12,7 @@
 #include "core/keeper/launch.h"
 #include "core/keeper/process.h"
 #include "core/keeper/registry.h"
+#include "core/keeper/spare.h"
 
 typedef bool condition(struct keeper *keeper,
                        const struct control_request *request);
@@ -205,6 +206,7 @@ static void status(struct keeper *keeper, struct client *client,
 
 void verbs_stop_all(struct keeper *keeper, const char *reason) {
   keeper->closing = true;
+  spare_close(keeper);
   for (struct kernel *kernel = keeper->kernels; kernel != NULL;
        kernel = kernel->next)
     registry_stop(kernel, KERNEL_END_STOPPED, reason);

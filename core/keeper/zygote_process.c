@@ -1,0 +1,223 @@
+#include "core/keeper/zygote_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/fs.h"
+#include "core/base/mem.h"
+#include "core/keeper/kernel_process.h"
+#include "core/keeper/zygote_fork.h"
+#include "embedded.h"
+
+/* zygote_library.S */
+extern const char zygote_library[], zygote_library_end[];
+
+/* Above those that the zygote gets. */
+#define DESCRIPTORS_FROM 16
+/* What a zygote is started with must be as long as what a kernel shows instead
+ * (zygote_show): a last argument and a variable of so many spaces. */
+#define ARGUMENT_ROOM 384
+#define VARIABLE_ROOM 4096
+
+struct ends {
+  int channel[2], words[2], library, script;
+};
+
+static void close_ends(struct ends *ends) {
+  int *const all[] = {&ends->channel[0], &ends->channel[1], &ends->words[0],
+                      &ends->words[1],   &ends->library,    &ends->script};
+  for (size_t i = 0; i < COUNT_OF(all); i++)
+    mem_close_descriptor(all[i]);
+}
+
+static int open_memory(const char *bytes, size_t size, struct err *err) {
+  CLEANUP(mem_close_descriptor)
+  int file = memfd_create("cellpost-zygote", MFD_CLOEXEC);
+  if (file < 0)
+    return err_errno(err, ERR_IO, errno, "cannot make a memory file");
+  if (fs_write_all(file, bytes, size, err) != 0)
+    return -1;
+  return mem_steal_descriptor(&file);
+}
+
+static const struct embedded_file *script(void) {
+  const struct embedded_file *file = embedded_files;
+  while (strcmp(file->path, "core/keeper/zygote.py") != 0)
+    file++;
+  return file;
+}
+
+static int open_ends(struct ends *ends, struct err *err) {
+  size_t size = (size_t)(zygote_library_end - zygote_library);
+  ends->library = open_memory(zygote_library, size, err);
+  ends->script = open_memory(script()->text, script()->length, err);
+  if (ends->library < 0 || ends->script < 0)
+    return -1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends->channel) !=
+          0 ||
+      pipe2(ends->words, O_CLOEXEC) != 0 ||
+      fcntl(ends->words[0], F_SETFL, O_NONBLOCK) != 0)
+    return err_errno(err, ERR_IO, errno, "cannot make a pair of sockets");
+  return 0;
+}
+
+/* program… script name preload… room */
+static char **compose_arguments(char *const *program, const char *name,
+                                const char *preload) {
+  size_t count = 0;
+  char **list = mem_array(strlen(preload) + 16, sizeof *list);
+  for (; *program != NULL && count < 8; program++)
+    list[count++] = mem_copy_text(*program);
+  list[count++] = mem_format("/proc/self/fd/%d", ZYGOTE_SCRIPT);
+  list[count++] = mem_copy_text(name);
+  for (preload += strspn(preload, " \t"); *preload != '\0';
+       preload += strspn(preload, " \t")) {
+    size_t length = strcspn(preload, " \t");
+    list[count++] = mem_copy_bytes(preload, length);
+    preload += length;
+  }
+  list[count] = mem_format("%*s", ARGUMENT_ROOM, "");
+  return list;
+}
+
+static char **compose_environment(char *const *environment) {
+  size_t count = 0;
+  while (environment[count] != NULL)
+    count++;
+  char **list = mem_array(count + 2, sizeof *list);
+  for (size_t i = 0; i < count; i++)
+    list[i] = mem_copy_text(environment[i]);
+  list[count] = mem_format("CELLPOST_ROOM=%*s", VARIABLE_ROOM, "");
+  return list;
+}
+
+static void free_list(char **list) {
+  for (size_t i = 0; list != NULL && list[i] != NULL; i++)
+    free(list[i]);
+  free(list);
+}
+
+static void free_lists(char ***list) { free_list(*list); }
+
+/* In the child. Everything is moved up first: it may stand where something else
+ * belongs. */
+static int arrange(const struct ends *ends, pid_t keeper) {
+  int channel = fcntl(ends->channel[1], F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
+  int library = fcntl(ends->library, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
+  int file = fcntl(ends->script, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
+  int words = fcntl(ends->words[1], F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
+  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (channel < 0 || library < 0 || file < 0 || words < 0 || null < 0 ||
+      dup2(null, 0) < 0 || dup2(words, 1) < 0 || dup2(words, 2) < 0 ||
+      dup2(channel, ZYGOTE_CHANNEL) < 0 || dup2(library, ZYGOTE_LIBRARY) < 0 ||
+      dup2(file, ZYGOTE_SCRIPT) < 0)
+    return -1;
+  const int kept[] = {ZYGOTE_CHANNEL, ZYGOTE_LIBRARY, ZYGOTE_SCRIPT};
+  kernel_process_close_others(kept, COUNT_OF(kept));
+  if (setsid() < 0 || chdir("/") != 0 ||
+      prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != keeper)
+    return -1;
+  return 0;
+}
+
+int zygote_process_start(char *const *program, const char *name,
+                         const char *preload, char *const *environment,
+                         struct zygote_process *ret, struct err *err) {
+  CLEANUP(close_ends)
+  struct ends ends = {{-1, -1}, {-1, -1}, -1, -1};
+  if (open_ends(&ends, err) != 0)
+    return -1;
+  CLEANUP(free_lists)
+  char **arguments = compose_arguments(program, name, preload);
+  CLEANUP(free_lists) char **variables = compose_environment(environment);
+  pid_t keeper = getpid();
+  pid_t pid = fork();
+  if (pid == 0) {
+    kernel_process_renew_signals();
+    if (arrange(&ends, keeper) == 0)
+      kernel_process_execute(arguments, variables);
+    _exit(127);
+  }
+  if (pid < 0)
+    return err_errno(err, ERR_IO, errno, "cannot fork");
+  *ret = (struct zygote_process){
+      .pid = pid,
+      .end = (int)syscall(SYS_pidfd_open, pid, 0U),
+      .channel = mem_steal_descriptor(&ends.channel[0]),
+      .words = mem_steal_descriptor(&ends.words[0]),
+  };
+  return 0;
+}
+
+static char *find_program(const char *program, char *const *environment) {
+  if (strchr(program, '/') != NULL)
+    return mem_copy_text(program);
+  const char *next = kernel_process_path(environment);
+  while (*next != '\0') {
+    size_t length = strcspn(next, ":");
+    char *path = mem_format("%.*s/%s", (int)length, next, program);
+    if (access(path, X_OK) == 0)
+      return path;
+    free(path);
+    next += length + (next[length] == ':');
+  }
+  return NULL;
+}
+
+/* Whoever else can write to a directory can put something else in its place. */
+static bool is_firm(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 &&
+         (status.st_uid == 0 || status.st_uid == geteuid()) &&
+         (S_ISLNK(status.st_mode) || (status.st_mode & S_IWOTH) == 0) &&
+         (S_ISLNK(status.st_mode) || (status.st_mode & S_IWGRP) == 0 ||
+          status.st_gid == 0);
+}
+
+static bool is_firm_throughout(const char *path) {
+  CLEANUP(mem_free_pointer) char *copy = mem_copy_text(path);
+  for (char *slash = copy + 1; *path == '/'; slash++) {
+    slash = strchr(slash, '/');
+    if (slash != NULL)
+      *slash = '\0';
+    if (!is_firm(copy))
+      return false;
+    if (slash == NULL)
+      return true;
+    *slash = '/';
+  }
+  return false;
+}
+
+static bool is_virtual(const char *path) {
+  size_t length = (size_t)(strrchr(path, '/') - path);
+  CLEANUP(mem_free_pointer)
+  char *beside = mem_format("%.*s/pyvenv.cfg", (int)length, path);
+  CLEANUP(mem_free_pointer)
+  char *above = mem_format("%.*s/../pyvenv.cfg", (int)length, path);
+  return access(beside, F_OK) == 0 || access(above, F_OK) == 0;
+}
+
+char *zygote_process_distrust(const char *program, char *const *environment) {
+  CLEANUP(mem_free_pointer) char *path = find_program(program, environment);
+  char resolved[PATH_MAX];
+  if (path == NULL || realpath(path, resolved) == NULL)
+    return mem_format("%s is not found", program);
+  if (is_virtual(path))
+    return mem_format("%s is of a virtual environment", path);
+  if (!is_firm_throughout(path) || !is_firm_throughout(resolved))
+    return mem_format("others than root can change %s", path);
+  return NULL;
+}
