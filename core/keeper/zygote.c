@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/environment.h"
+#include "core/keeper/launch.h"
 #include "core/keeper/profile.h"
 #include "core/keeper/zygote_private.h"
 #include "core/keeper/zygote_process.h"
@@ -46,6 +47,7 @@ static void zygote_free(struct zygote *zygote) {
   clear_stamps(zygote);
   free(zygote->name);
   kernelspec_free_argv(zygote->program);
+  free(zygote->arguments);
   environment_free(zygote->environment);
   buf_free(&zygote->line);
   free(zygote);
@@ -88,8 +90,12 @@ static int watch(struct zygote *zygote, struct loop_source *source,
 static int start_process(struct zygote *zygote, struct err *err) {
   struct keeper *keeper = zygote->keeper;
   struct zygote_process process;
-  if (zygote_process_start(zygote->program, zygote->name, keeper->conf->preload,
-                           zygote->environment, &process, err) != 0)
+  const struct zygote_order order = {.program = zygote->program,
+                                     .name = zygote->name,
+                                     .arguments = zygote->arguments,
+                                     .preload = keeper->conf->preload,
+                                     .environment = zygote->environment};
+  if (zygote_process_start(&order, &process, err) != 0)
     return -1;
   zygote->pid = process.pid;
   int failed = watch(zygote, &zygote->end, process.end, on_end, err);
@@ -257,6 +263,21 @@ static bool is_same_list(char *const *one, char *const *other) {
   return *one == NULL && *other == NULL;
 }
 
+/* What stands behind the module's name; the file is named later. */
+static char *arguments_of(const struct kernelspec *spec) {
+  char **list = launch_arguments(spec, "{connection_file}");
+  CLEANUP(json_done) struct json *words = json_array();
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
+  size_t place = 0;
+  while (strcmp(list[place], "-m") != 0)
+    place++;
+  for (place += 2; list[place] != NULL; place++)
+    json_push(words, json_string(list[place]));
+  kernelspec_free_argv(list);
+  json_write(words, &text);
+  return buf_take(&text);
+}
+
 static char **environment_of(const struct keeper *keeper,
                              const struct kernelspec *spec) {
   struct jail_limits limits;
@@ -275,6 +296,7 @@ static void make(struct keeper *keeper, const struct kernelspec *spec) {
       .keeper = keeper,
       .name = mem_copy_text(spec->name),
       .program = program_of(spec),
+      .arguments = arguments_of(spec),
       .environment = environment_of(keeper, spec),
       .line = BUF_INIT(2 * ZYGOTE_LINE),
       .end.descriptor = -1,
@@ -306,11 +328,13 @@ static struct zygote *have(struct keeper *keeper,
                            const struct kernelspec *spec) {
   struct zygote *zygote = find(keeper, spec->name);
   CLEANUP(free_program) char **program = program_of(spec);
+  CLEANUP(mem_free_pointer) char *arguments = arguments_of(spec);
   const char *changed = zygote == NULL ? NULL : changed_place(zygote);
   if (changed != NULL)
     log_info("zygote %s is replaced: %s has changed", spec->name, changed);
   if (zygote != NULL &&
-      (changed != NULL || !is_same_list(program, zygote->program))) {
+      (changed != NULL || !is_same_list(program, zygote->program) ||
+       strcmp(arguments, zygote->arguments) != 0)) {
     leave(zygote);
     zygote = NULL;
   }

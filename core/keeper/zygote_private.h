@@ -27,6 +27,7 @@ struct zygote {
   struct keeper *keeper;
   char *name;         /* the kernelspec's */
   char **program;     /* the interpreter and its options */
+  char *arguments;    /* of its kernels, as zygote.py wants them */
   char **environment; /* its own */
   enum zygote_state state;
   int64_t number; /* while it is ready; else 0 */

@@ -32,7 +32,7 @@ extern const char zygote_library[], zygote_library_end[];
 #define VARIABLE_ROOM 4096
 
 struct ends {
-  int channel[2], words[2], library, script;
+  int channel[2], words[2], library, script, kernel;
 };
 
 static void close_ends(struct ends *ends) {
@@ -52,18 +52,19 @@ static int open_memory(const char *bytes, size_t size, struct err *err) {
   return mem_steal_descriptor(&file);
 }
 
-static const struct embedded_file *script(void) {
+static int open_script(const char *path, struct err *err) {
   const struct embedded_file *file = embedded_files;
-  while (strcmp(file->path, "core/keeper/zygote.py") != 0)
+  while (strcmp(file->path, path) != 0)
     file++;
-  return file;
+  return open_memory(file->text, file->length, err);
 }
 
 static int open_ends(struct ends *ends, struct err *err) {
   size_t size = (size_t)(zygote_library_end - zygote_library);
   ends->library = open_memory(zygote_library, size, err);
-  ends->script = open_memory(script()->text, script()->length, err);
-  if (ends->library < 0 || ends->script < 0)
+  ends->script = open_script("core/keeper/zygote.py", err);
+  ends->kernel = open_script("core/keeper/zygote_kernel.py", err);
+  if (ends->library < 0 || ends->script < 0 || ends->kernel < 0)
     return -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends->channel) !=
           0 ||
@@ -73,20 +74,21 @@ static int open_ends(struct ends *ends, struct err *err) {
   return 0;
 }
 
-/* program… script name preload… room */
-static char **compose_arguments(char *const *program, const char *name,
-                                const char *preload) {
+/* program… script name arguments preload… room */
+static char **compose_arguments(const struct zygote_order *order) {
   size_t count = 0;
-  char **list = mem_array(strlen(preload) + 16, sizeof *list);
-  for (; *program != NULL && count < 8; program++)
-    list[count++] = mem_copy_text(*program);
+  const char *next = order->preload;
+  char **list = mem_array(strlen(next) + 16, sizeof *list);
+  for (char *const *word = order->program; *word != NULL && count < 8; word++)
+    list[count++] = mem_copy_text(*word);
   list[count++] = mem_format("/proc/self/fd/%d", ZYGOTE_SCRIPT);
-  list[count++] = mem_copy_text(name);
-  for (preload += strspn(preload, " \t"); *preload != '\0';
-       preload += strspn(preload, " \t")) {
-    size_t length = strcspn(preload, " \t");
-    list[count++] = mem_copy_bytes(preload, length);
-    preload += length;
+  list[count++] = mem_copy_text(order->name);
+  list[count++] = mem_copy_text(order->arguments);
+  for (next += strspn(next, " \t"); *next != '\0';
+       next += strspn(next, " \t")) {
+    size_t length = strcspn(next, " \t");
+    list[count++] = mem_copy_bytes(next, length);
+    next += length;
   }
   list[count] = mem_format("%*s", ARGUMENT_ROOM, "");
   return list;
@@ -114,17 +116,26 @@ static void free_lists(char ***list) { free_list(*list); }
 /* In the child. Everything is moved up first: it may stand where something else
  * belongs. */
 static int arrange(const struct ends *ends, pid_t keeper) {
-  int channel = fcntl(ends->channel[1], F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
-  int library = fcntl(ends->library, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
-  int file = fcntl(ends->script, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
-  int words = fcntl(ends->words[1], F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
-  int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (channel < 0 || library < 0 || file < 0 || words < 0 || null < 0 ||
-      dup2(null, 0) < 0 || dup2(words, 1) < 0 || dup2(words, 2) < 0 ||
-      dup2(channel, ZYGOTE_CHANNEL) < 0 || dup2(library, ZYGOTE_LIBRARY) < 0 ||
-      dup2(file, ZYGOTE_SCRIPT) < 0)
-    return -1;
-  const int kept[] = {ZYGOTE_CHANNEL, ZYGOTE_LIBRARY, ZYGOTE_SCRIPT};
+  const struct {
+    int from, to;
+  } places[] = {{ends->channel[1], ZYGOTE_CHANNEL},
+                {ends->library, ZYGOTE_LIBRARY},
+                {ends->script, ZYGOTE_SCRIPT},
+                {ends->kernel, ZYGOTE_KERNEL},
+                {open("/dev/null", O_RDWR | O_CLOEXEC), 0},
+                {ends->words[1], 1},
+                {ends->words[1], 2}};
+  int kept[COUNT_OF(places)];
+  for (size_t i = 0; i < COUNT_OF(places); i++) {
+    kept[i] = fcntl(places[i].from, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
+    if (kept[i] < 0)
+      return -1;
+  }
+  for (size_t i = 0; i < COUNT_OF(places); i++) {
+    if (dup2(kept[i], places[i].to) < 0)
+      return -1;
+    kept[i] = places[i].to;
+  }
   kernel_process_close_others(kept, COUNT_OF(kept));
   if (setsid() < 0 || chdir("/") != 0 ||
       prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != keeper)
@@ -132,16 +143,15 @@ static int arrange(const struct ends *ends, pid_t keeper) {
   return 0;
 }
 
-int zygote_process_start(char *const *program, const char *name,
-                         const char *preload, char *const *environment,
+int zygote_process_start(const struct zygote_order *order,
                          struct zygote_process *ret, struct err *err) {
   CLEANUP(close_ends)
-  struct ends ends = {{-1, -1}, {-1, -1}, -1, -1};
+  struct ends ends = {{-1, -1}, {-1, -1}, -1, -1, -1};
   if (open_ends(&ends, err) != 0)
     return -1;
+  CLEANUP(free_lists) char **arguments = compose_arguments(order);
   CLEANUP(free_lists)
-  char **arguments = compose_arguments(program, name, preload);
-  CLEANUP(free_lists) char **variables = compose_environment(environment);
+  char **variables = compose_environment(order->environment);
   pid_t keeper = getpid();
   pid_t pid = fork();
   if (pid == 0) {

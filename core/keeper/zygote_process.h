@@ -13,11 +13,17 @@ struct zygote_process {
   int words;   /* what it writes on stdout and stderr; not blocking */
 };
 
-/* `program`: the interpreter and its options, NULL-terminated; `preload`:
- * modules, spaces between. It ends when the channel is closed, or this process
- * ends. Descriptors are the caller's, who reaps it. */
-int zygote_process_start(char *const *program, const char *name,
-                         const char *preload, char *const *environment,
+struct zygote_order {
+  char *const *program;  /* the interpreter and its options, NULL at the end */
+  const char *name;      /* the kernelspec's */
+  const char *arguments; /* what zygote.py calls so */
+  const char *preload;   /* modules, spaces between */
+  char *const *environment; /* NULL at the end */
+};
+
+/* It ends when the channel is closed, or this process ends. Descriptors are the
+ * caller's, who reaps it. */
+int zygote_process_start(const struct zygote_order *order,
                          struct zygote_process *ret, struct err *err);
 
 /* Why the interpreter must not run with the keeper's rights, or NULL. `program`
