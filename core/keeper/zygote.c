@@ -2,11 +2,9 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,14 +26,6 @@ static void on_end(void *context);
 static void on_channel(void *context);
 static void on_words(void *context);
 
-static void clear_stamps(struct zygote *zygote) {
-  for (size_t i = 0; i < zygote->stamp_count; i++)
-    free(zygote->stamps[i].path);
-  free(zygote->stamps);
-  zygote->stamps = NULL;
-  zygote->stamp_count = 0;
-}
-
 static void drop_channels(struct zygote *zygote) {
   loop_remove(&zygote->keeper->loop, &zygote->channel);
   loop_remove(&zygote->keeper->loop, &zygote->words);
@@ -44,7 +34,7 @@ static void drop_channels(struct zygote *zygote) {
 static void zygote_free(struct zygote *zygote) {
   drop_channels(zygote);
   loop_remove(&zygote->keeper->loop, &zygote->end);
-  clear_stamps(zygote);
+  zygote_clear_packages(zygote);
   free(zygote->name);
   kernelspec_free_argv(zygote->program);
   free(zygote->arguments);
@@ -58,7 +48,7 @@ void zygote_fail(struct zygote *zygote, const char *why) {
   log_warning("zygote %s: %s: kernels start without it for now", zygote->name,
               why);
   drop_channels(zygote);
-  clear_stamps(zygote);
+  zygote_clear_packages(zygote);
   if (zygote->ready_at != 0 &&
       clock_monotonic_ns() - zygote->ready_at > SETTLED_NS)
     zygote->failures = 0;
@@ -170,28 +160,6 @@ static void on_words(void *context) {
   }
 }
 
-static int read_stamps(struct zygote *zygote, const char *text, size_t length,
-                       struct err *err) {
-  static const struct json_rules rules = {.max_bytes = BUF_SMALL,
-                                          .max_depth = 8};
-  CLEANUP(json_done) struct json *told = NULL;
-  if (json_parse(text, length, &rules, &told, err) != 0)
-    return -1;
-  const struct json *list = json_get(told, "watched");
-  size_t count = json_length(list);
-  if (count == 0)
-    return err_set(err, ERR_PROTOCOL, "it says nothing of its packages");
-  zygote->stamps = mem_array(count, sizeof *zygote->stamps);
-  zygote->stamp_count = count;
-  for (size_t i = 0; i < count; i++) {
-    const char *path = json_text(json_at(json_at(list, i), 0));
-    zygote->stamps[i].path = mem_copy_text(path == NULL ? "" : path);
-    zygote->stamps[i].modified_ns =
-        json_as_integer(json_at(json_at(list, i), 1), -1);
-  }
-  return 0;
-}
-
 /* The only thing that it says unasked. */
 static void on_channel(void *context) {
   struct zygote *zygote = context;
@@ -205,7 +173,7 @@ static void on_channel(void *context) {
     zygote_fail(zygote, "it has closed its channel");
     return;
   }
-  if (read_stamps(zygote, text, (size_t)got, &err) != 0) {
+  if (zygote_read_packages(zygote, text, (size_t)got, &err) != 0) {
     zygote_fail(zygote, err.text);
     return;
   }
@@ -215,21 +183,6 @@ static void on_channel(void *context) {
   log_info("zygote %s is ready, pid %d, after %lld ms", zygote->name,
            (int)zygote->pid,
            (long long)((zygote->ready_at - zygote->started_at) / CLOCK_MS));
-}
-
-static bool has_changed(const struct zygote_stamp *stamp) {
-  struct stat status;
-  if (stat(stamp->path, &status) != 0)
-    return true;
-  return (int64_t)status.st_mtim.tv_sec * CLOCK_S + status.st_mtim.tv_nsec !=
-         stamp->modified_ns;
-}
-
-static const char *changed_place(const struct zygote *zygote) {
-  for (size_t i = 0; i < zygote->stamp_count; i++)
-    if (has_changed(&zygote->stamps[i]))
-      return zygote->stamps[i].path;
-  return NULL;
 }
 
 static struct zygote *find(const struct keeper *keeper, const char *name) {
@@ -329,7 +282,7 @@ static struct zygote *have(struct keeper *keeper,
   struct zygote *zygote = find(keeper, spec->name);
   CLEANUP(free_program) char **program = program_of(spec);
   CLEANUP(mem_free_pointer) char *arguments = arguments_of(spec);
-  const char *changed = zygote == NULL ? NULL : changed_place(zygote);
+  const char *changed = zygote == NULL ? NULL : zygote_changed_package(zygote);
   if (changed != NULL)
     log_info("zygote %s is replaced: %s has changed", spec->name, changed);
   if (zygote != NULL &&
@@ -360,7 +313,7 @@ bool zygote_is_current(const struct keeper *keeper, int64_t number) {
   for (const struct zygote *zygote = keeper->zygotes; zygote != NULL;
        zygote = zygote->next)
     if (zygote->number == number)
-      return number != 0 && changed_place(zygote) == NULL;
+      return number != 0 && zygote_changed_package(zygote) == NULL;
   return false;
 }
 

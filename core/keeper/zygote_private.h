@@ -43,4 +43,11 @@ struct zygote {
 /* It does not live any more, or shall not; it is started again later. */
 void zygote_fail(struct zygote *zygote, const char *why);
 
+/* Takes what it tells of its packages; the first of them that has changed since
+ * it began, or NULL. ERR_PROTOCOL, ERR_INVALID. */
+int zygote_read_packages(struct zygote *zygote, const char *text, size_t length,
+                         struct err *err);
+const char *zygote_changed_package(const struct zygote *zygote);
+void zygote_clear_packages(struct zygote *zygote);
+
 #endif
