@@ -299,7 +299,8 @@ static int carry_out(struct drive *drive, struct err *err) {
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (send(drive, err) < 0 || see_through(drive, err) < 0)
       return -1;
-    if (!drive->execution.aborted)
+    /* Some kernels (IRkernel) call a cell aborted that we have interrupted. */
+    if (!drive->execution.aborted || drive->step != DRIVE_RUNNING)
       return 0;
   }
   return err_set(err, ERR_UNAVAILABLE,
