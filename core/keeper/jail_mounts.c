@@ -98,6 +98,7 @@ static bool is_beneath_usr(const char *path) {
   return strncmp(path, "/usr/", 5) == 0;
 }
 
+/* After /tmp has been covered: such a path may lie in it. */
 static int bind_configured(int root, const struct jail *jail, struct err *err) {
   for (char *const *path = jail->read_only; path != NULL && *path != NULL;
        path++)
@@ -273,10 +274,10 @@ static int fill(int root, const struct jail *jail, int run, struct err *err) {
   if (jail_mount_directory(root, NOTHING, err) != 0 ||
       bind_list(root, jail_mounts_programs, err) != 0 ||
       bind_list(root, jail_mounts_settings, err) != 0 ||
-      bind_configured(root, jail, err) != 0 ||
       write_settings(root, jail, err) != 0 || mount_processes(root, err) != 0 ||
       mount_devices(root, jail, err) != 0 ||
       mount_scratch(root, jail, err) != 0 ||
+      bind_configured(root, jail, err) != 0 ||
       mount_workspace(root, jail, err) != 0)
     return -1;
   return mount_run(root, jail, run, err);

@@ -26,7 +26,7 @@ def scripted_settings(kernelspecs, **more):
     return {
         "kernels.kernelspec": "scripted",
         "kernels.kernelspec_path": str(kernelspecs),
-        "jail.read_only_paths": f"{kernelspecs} {KERNELS}",
+        "jail.read_only_paths": f"{kernelspecs}:{KERNELS}",
     } | more
 
 
