@@ -56,7 +56,8 @@ struct run_record {
   int64_t started_at;  /* 0: not yet */
   char *kernel;        /* id, or NULL */
   int64_t generation;  /* of the kernel */
-  char *kernel_state;  /* kept | fresh | lost: as the cell met it */
+  char *kernel_state;  /* kept | fresh | lost: as the cell met it; lost, too,
+                          when the kernel ended with it */
   char *kernel_reason; /* or NULL */
   char *cell;          /* notebook cell id, or NULL (silent, not written) */
   /* known when it ends */

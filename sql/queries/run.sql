@@ -30,14 +30,15 @@ UPDATE runs
  WHERE id = :id AND status = 'queued';
 
 -- name: run_finish
--- What its start could not write (a full disk), its end does.
+-- What its start did not write (a short run, a full disk), its end does. A
+-- kernel that ended with it has lost its variables.
 UPDATE runs
    SET status = :status, ended_at = :ended_at,
        started_at = coalesce(started_at, :started_at),
        kernel = coalesce(kernel, :kernel),
        generation = coalesce(generation, :generation),
-       kernel_state = coalesce(kernel_state, :kernel_state),
-       kernel_reason = coalesce(kernel_reason, :kernel_reason),
+       kernel_state = coalesce(:kernel_state, kernel_state),
+       kernel_reason = coalesce(:kernel_reason, kernel_reason),
        cell = coalesce(cell, :cell),
        end_number = 1 + coalesce((SELECT max(end_number) FROM chain
                                    WHERE task = runs.task), 0),

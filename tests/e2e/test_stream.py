@@ -72,7 +72,7 @@ def test_events_come_while_the_cell_runs(service, task, kind):
         assert (type_, content["task"], content["status"]) == ("run", task, "running")
         run = content["run"]
         assert next(events) == ("stream", {"name": "stdout", "text": "first\n"})
-        assert service.get(f"/v1/runs/{run}").json()["status"] == "running"
+        service.wait_run(run, "running")
         let_go(service, task)
         *middle, (last, answer) = [event for event in events if event[0] != "keepalive"]
     assert [type_ for type_, _ in middle] == ["stream", "execute_result"]
