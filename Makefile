@@ -140,7 +140,7 @@ bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 
 # One test: /usr/bin/python3 -m pytest tests/http -k word
 test: test-packages all unit ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
-	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper)
+	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper tests/jail)
 
 lint: ## structure, format, static analysis, scripts; gcc and clang
 	$(Q)tools/lint $(STEPS)

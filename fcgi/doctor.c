@@ -3,14 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/fs.h"
@@ -18,6 +15,7 @@
 #include "core/base/mime.h"
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/control.h"
+#include "core/keeper/jail_report.h"
 #include "core/notebook/writer.h"
 #include "fcgi/listener.h"
 
@@ -28,8 +26,7 @@ typedef bool look(const struct conf *conf, char detail[DETAIL_SIZE]);
 
 enum need {
   NEED_ALWAYS,
-  NEED_FOR_JAIL, /* when jail = required */
-  NEED_NEVER,    /* something is slower or weaker without it */
+  NEED_NEVER, /* something is slower or weaker without it */
 };
 
 struct check {
@@ -54,55 +51,6 @@ static void read_line(const char *path, char *line, size_t size) {
   ssize_t got = file < 0 ? 0 : read(file, line, size - 1);
   line[got > 0 ? got : 0] = '\0';
   line[strcspn(line, "\n")] = '\0';
-}
-
-static bool look_at_cgroups(const struct conf *conf, char *detail) {
-  (void)conf;
-  char controllers[200];
-  read_line("/sys/fs/cgroup/cgroup.controllers", controllers,
-            sizeof controllers);
-  if (*controllers != '\0')
-    return say(true, detail, "version 2 with %s", controllers);
-  bool memory = access("/sys/fs/cgroup/memory", F_OK) == 0;
-  bool pids = access("/sys/fs/cgroup/pids", F_OK) == 0;
-  return say(memory && pids, detail, "version 1%s%s", memory ? ", memory" : "",
-             pids ? ", pids" : "");
-}
-
-/* In a child: what is unshared is gone with it. */
-static bool look_at_namespaces(const struct conf *conf, char *detail) {
-  (void)conf;
-  int kinds = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-              CLONE_NEWNET | CLONE_NEWCGROUP;
-  bool root = geteuid() == 0;
-  pid_t child = fork();
-  if (child == 0)
-    _exit(unshare(kinds | (root ? 0 : CLONE_NEWUSER)) == 0 ? 0 : errno);
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0)
-    return say(false, detail, "cannot try: %s", strerror(errno));
-  if (status != 0)
-    return say(false, detail, "%s", strerror(WEXITSTATUS(status)));
-  return say(true, detail, "mount, pid, ipc, uts, net, cgroup%s",
-             root ? "" : ", by a user namespace");
-}
-
-static bool look_at_landlock(const struct conf *conf, char *detail) {
-  (void)conf;
-  /* LANDLOCK_CREATE_RULESET_VERSION, landlock_create_ruleset(2) */
-  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, 1U);
-  if (version < 0)
-    return say(false, detail, "%s", strerror(errno));
-  return say(true, detail, "ABI %ld", version);
-}
-
-static bool look_at_seccomp(const struct conf *conf, char *detail) {
-  (void)conf;
-  char actions[200];
-  read_line("/proc/sys/kernel/seccomp/actions_avail", actions, sizeof actions);
-  bool filters = strstr(actions, "errno") != NULL;
-  return say(filters, detail, "%s",
-             filters ? "filters" : "the kernel has no filters");
 }
 
 static bool look_at_openat2(const struct conf *conf, char *detail) {
@@ -195,10 +143,6 @@ static bool look_at_keeper(const struct conf *conf, char *detail) {
 }
 
 static const struct check checks[] = {
-    {"cgroups", look_at_cgroups, NEED_FOR_JAIL},
-    {"namespaces", look_at_namespaces, NEED_FOR_JAIL},
-    {"landlock", look_at_landlock, NEED_FOR_JAIL},
-    {"seccomp", look_at_seccomp, NEED_FOR_JAIL},
     {"openat2", look_at_openat2, NEED_ALWAYS},
     {"pidfd", look_at_pidfd, NEED_ALWAYS},
     {"state", look_at_state, NEED_ALWAYS},
@@ -210,20 +154,56 @@ static const struct check checks[] = {
     {"file types", look_at_types, NEED_NEVER},
 };
 
-int doctor_report(const struct conf *conf, FILE *out) {
+/* What the keeper that runs has found, else what this process would find. */
+static struct json *jail_of(const struct conf *conf) {
+  struct json *report = NULL;
+  struct control_kernel unused;
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  if ((control_status(path, NULL, &unused, NULL) != 0 ||
+       jail_report_read(conf->run_directory, &report, NULL) != 0) &&
+      jail_report_try(conf, &report, NULL) != 0)
+    return NULL;
+  return report;
+}
+
+static int report_jail(const struct conf *conf, FILE *out) {
+  CLEANUP(json_done) struct json *report = jail_of(conf);
+  const struct json *layers = json_get(report, "layers");
+  bool required = conf->jail == CONF_JAIL_REQUIRED;
   int missing = 0;
-  for (size_t i = 0; i < COUNT_OF(checks); i++) {
-    char detail[DETAIL_SIZE] = "";
-    bool found = checks[i].look(conf, detail);
-    bool needed =
-        checks[i].need == NEED_ALWAYS ||
-        (checks[i].need == NEED_FOR_JAIL && conf->jail == CONF_JAIL_REQUIRED);
-    fprintf(out, "%s  %s: %s\n",
-            found    ? "ok "
-            : needed ? "NO "
-                     : "-- ",
-            checks[i].name, detail);
-    missing += !found && needed;
+  for (size_t i = 0; i < json_length(layers); i++) {
+    const struct json *layer = json_at(layers, i);
+    const char *state = json_get_text(layer, "state");
+    const char *told = json_get_text(layer, "note");
+    bool off = strcmp(state, "off") == 0;
+    fprintf(out, "%s  jail, %s: %s%s%s (%s)\n",
+            !off       ? "ok "
+            : required ? "NO "
+                       : "-- ",
+            json_get_text(layer, "name"), state, *told == '\0' ? "" : ", ",
+            told, json_get_text(layer, "meaning"));
+    missing += off && required;
   }
+  return missing;
+}
+
+static int report_check(const struct conf *conf, const struct check *check,
+                        FILE *out) {
+  char detail[DETAIL_SIZE] = "";
+  bool found = check->look(conf, detail);
+  bool missing = !found && check->need == NEED_ALWAYS;
+  fprintf(out, "%s  %s: %s\n",
+          found     ? "ok "
+          : missing ? "NO "
+                    : "-- ",
+          check->name, detail);
+  return missing;
+}
+
+int doctor_report(const struct conf *conf, FILE *out) {
+  int missing = report_jail(conf, out);
+  for (size_t i = 0; i < COUNT_OF(checks); i++)
+    missing += report_check(conf, &checks[i], out);
   return missing;
 }

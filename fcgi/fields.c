@@ -154,6 +154,14 @@ static int read_environment(const struct field *field, const struct json *value,
   return 0;
 }
 
+static int read_object(const struct json *value, const struct json **member,
+                       char wanted[WANTED_SIZE]) {
+  if (json_kind(value) != JSON_OBJECT)
+    return want(wanted, "an object");
+  *member = value;
+  return 0;
+}
+
 static int read_value(const struct field *field, const struct json *value,
                       void *member, char wanted[WANTED_SIZE]) {
   switch (field->type) {
@@ -174,6 +182,8 @@ static int read_value(const struct field *field, const struct json *value,
     return read_texts(field, value, member, wanted);
   case FIELD_ENVIRONMENT:
     return read_environment(field, value, member, wanted);
+  case FIELD_OBJECT:
+    return read_object(value, member, wanted);
   }
   return want(wanted, "nothing");
 }

@@ -24,6 +24,8 @@ enum field_type {
                     comma, none twice */
   FIELD_ENVIRONMENT, /* const struct json *: an object of at most `most` NAME:
                         text without NUL */
+  FIELD_OBJECT, /* const struct json *: an object; its members are for somebody
+                   else to check */
 };
 
 struct field_code {

@@ -1,5 +1,6 @@
 /* /healthz, /readyz, /metrics and /v1/capabilities */
 #include "core/base/mem.h"
+#include "core/keeper/jail_report.h"
 #include "fcgi/handler.h"
 #include "fcgi/version.h"
 
@@ -50,7 +51,24 @@ static struct json *limits(const struct conf *conf) {
   json_set_integer(object, "image_bytes", conf->image_bytes);
   json_set_integer(object, "inline_image_bytes", conf->inline_image_bytes);
   json_set_integer(object, "text_limit", conf->text_limit);
+  json_set_integer(object, "memory", conf->memory);
+  json_set_integer(object, "memory_max", conf->memory_max);
+  json_set_integer(object, "pids", conf->pids);
+  json_set_integer(object, "pids_max", conf->pids_max);
+  json_set(object, "cpus", json_number(conf->cpus));
+  json_set(object, "cpus_max", json_number(conf->cpus_max));
+  json_set_integer(object, "workspace_bytes", conf->workspace_bytes);
+  json_set_integer(object, "workspace_bytes_max", conf->workspace_bytes_max);
+  json_set_integer(object, "workspace_files", conf->workspace_files);
+  json_set_integer(object, "workspace_files_max", conf->workspace_files_max);
   return object;
+}
+
+/* As the keeper found it when it started; null: none has. */
+static struct json *jail(const struct conf *conf) {
+  struct json *report = NULL;
+  return jail_report_read(conf->run_directory, &report, NULL) == 0 ? report
+                                                                   : NULL;
 }
 
 /* What a client may count on here, without trying. */
@@ -66,5 +84,6 @@ int handle_capabilities(struct call *call, struct err *err) {
   json_set(answer, "execute_bodies", texts(bodies));
   json_set(answer, "execute_answers", texts(answers));
   json_set(answer, "limits", limits(call->conf));
+  json_set(answer, "jail", jail(call->conf));
   return reply_json(call->reply, 200, answer, err);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/keeper/jail_limits.h"
 #include "core/run/admin.h"
 #include "fcgi/fields.h"
 #include "fcgi/handler.h"
@@ -10,6 +11,7 @@
 struct task_settings {
   const char *kernelspec;
   const struct json *environment;
+  const struct json *limits;
   struct field_code init_code;
 };
 
@@ -18,6 +20,7 @@ struct task_settings {
 static const struct field settings_fields[] = {
     {"kernelspec", FIELD_TEXT, false, AT(kernelspec), 1, 255, NULL},
     {"env", FIELD_ENVIRONMENT, false, AT(environment), 0, 256, NULL},
+    {"limits", FIELD_OBJECT, false, AT(limits), 0, 0, NULL},
     {"init_code", FIELD_CODE, false, AT(init_code), 0, 0, NULL},
 };
 
@@ -31,13 +34,26 @@ int handle_list_tasks(struct call *call, struct err *err) {
   return reply_json(call->reply, 200, answer, err);
 }
 
+/* As the keeper will read them. */
+static int check_limits(struct call *call, const struct json *limits,
+                        struct err *err) {
+  struct jail_limits unused;
+  if (jail_limits_read(call->conf, limits, &unused, err) == 0)
+    return 0;
+  json_free(call->details);
+  call->details = json_object();
+  json_set_text(call->details, "field", "limits");
+  return -1;
+}
+
 int handle_put_task(struct call *call, struct err *err) {
   struct task_settings settings = {.kernelspec = NULL};
   struct json *empty CLEANUP(json_done) = json_object();
   struct json *answer CLEANUP(json_done) = NULL;
   const struct json *body = call->body == NULL ? empty : call->body;
   if (fields_read(body, settings_fields, COUNT_OF(settings_fields), &settings,
-                  &call->details, err) != 0)
+                  &call->details, err) != 0 ||
+      check_limits(call, settings.limits, err) != 0)
     return -1;
   int made = admin_put_task(call->engine, call->task, body, call->caller.name,
                             &answer, err);

@@ -137,6 +137,20 @@ class Instance:
         self.wait_ready()
         return process
 
+    def start_keeper(self):
+        """Starts the keeper alone, after it was ended or killed."""
+        with open(self.state / "log" / "keeper.log", "ab") as log:
+            process = subprocess.Popen(
+                [self.state / "bin" / "cellpost-keeper", "-c", self.conf],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        (self.state / "pid" / "keeper.pid").write_text(f"{process.pid}\n")
+        self.wait_ready()
+        return process
+
     def kill(self, name, number=9):
         pid = self.pid(name)
         os.kill(pid, number)

@@ -57,6 +57,19 @@ static void give_up_unused(struct cgroup_host *host) {
   }
 }
 
+static void look_only(struct cgroup_host *host) {
+  for (size_t i = 0; i < CGROUP_COUNT; i++) {
+    const char *base = host->base.directories[i];
+    if (base == NULL)
+      continue;
+    host->instance.directories[i] = mem_copy_text(base);
+    if (access(base, W_OK) != 0)
+      cgroup_give_up(host, (enum cgroup_controller)i,
+                     "no control group can be made in %s: %s", base,
+                     strerror(errno));
+  }
+}
+
 int cgroup_host_open(const char *base, const char *instance,
                      const struct cgroup_view *view, struct cgroup_host **ret,
                      struct err *err) {
@@ -65,11 +78,15 @@ int cgroup_host_open(const char *base, const char *instance,
   if (view == NULL && read_view(&mountinfo, &membership, err) != 0)
     return -1;
   struct cgroup_view own = {buf_string(&mountinfo), buf_string(&membership)};
-  CLEANUP(mem_free_pointer) char *name = mem_format("cellpost-%s", instance);
+  CLEANUP(mem_free_pointer)
+  char *name = mem_format("cellpost-%s", instance == NULL ? "" : instance);
   struct cgroup_host *host = mem_new(sizeof *host);
   cgroup_locate(view == NULL ? &own : view, base, host);
   host->instance.version = host->base.version;
-  if (host->base.version != 0)
+  host->looked = instance == NULL;
+  if (instance == NULL)
+    look_only(host);
+  else if (host->base.version != 0)
     cgroup_backend_of(&host->base)->prepare(host, name);
   give_up_unused(host);
   *ret = host;
@@ -79,7 +96,7 @@ int cgroup_host_open(const char *base, const char *instance,
 void cgroup_host_close(struct cgroup_host *host) {
   if (host == NULL)
     return;
-  for (size_t i = 0; i < CGROUP_COUNT; i++)
+  for (size_t i = 0; i < CGROUP_COUNT && !host->looked; i++)
     if (host->instance.directories[i] != NULL)
       rmdir(host->instance.directories[i]);
   cgroup_clear(&host->base);

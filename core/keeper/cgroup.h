@@ -55,7 +55,8 @@ struct cgroup_view {
   const char *membership; /* the text of /proc/self/cgroup */
 };
 
-/* Makes the instance's group. `base`: a path as in /proc/self/cgroup, or NULL
+/* Makes the instance's group; instance NULL: only looks whether one could be
+ * made, and changes nothing. `base`: a path as in /proc/self/cgroup, or NULL
  * for the one this process is in. A controller that cannot be used is no
  * failure, see cgroup_fault. The host is the caller's. */
 int cgroup_host_open(const char *base, const char *instance,

@@ -17,6 +17,7 @@ struct cgroup_host {
   struct cgroup base;     /* what the instance's group stands in */
   struct cgroup instance; /* where kernels' groups are made */
   char *faults[CGROUP_COUNT];
+  bool looked; /* the instance's are those of the base: nothing was made */
 };
 
 struct cgroup_backend {

@@ -67,11 +67,14 @@ static bool is_taken(const struct jail_host *host, int64_t uid) {
   return false;
 }
 
-/* The lowest that no living kernel has. */
+/* One that no living kernel has. Instances begin at different places, so that
+ * two on one host mostly have no user in common. */
 static int64_t free_uid(const struct jail_host *host) {
-  for (int64_t i = 0; i < host->conf->uid_count; i++)
-    if (!is_taken(host, host->conf->uid_first + i))
-      return host->conf->uid_first + i;
+  for (int64_t i = 0; i < host->conf->uid_count; i++) {
+    int64_t place = (host->uid_begin + i) % host->conf->uid_count;
+    if (!is_taken(host, host->conf->uid_first + place))
+      return host->conf->uid_first + place;
+  }
   return -1;
 }
 

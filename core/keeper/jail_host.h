@@ -19,11 +19,12 @@ struct jail_host;
 
 /* `plain` says who kernels are without a jail. The layers are tried out, with
  * `scratch` (an existing directory, absolute, nothing is left in it) in the
- * place of a kernel's and `tasks` in that of a task's files.
+ * place of a kernel's and `tasks` in that of a task's files. `trial`: control
+ * groups are looked at only; no kernel can be started.
  * ERR_UNAVAILABLE: jail = required, and the text names what is missing. Then
  * *ret is set all the same (NULL otherwise), for jail_host_status. */
 int jail_host_open(const struct conf *conf, const struct jail *plain,
-                   const char *scratch, const char *tasks,
+                   const char *scratch, const char *tasks, bool trial,
                    struct jail_host **ret, struct err *err);
 /* Kernels go on. */
 void jail_host_close(struct jail_host *host);

@@ -22,6 +22,7 @@ struct jail_host {
   struct jail_filter *filter;
   int landlock_abi;
   struct inmate *inmates;
+  int64_t uid_begin; /* where to look for a free user first */
 };
 
 #endif

@@ -73,7 +73,7 @@ int jail_report_try(const struct conf *conf, struct json **ret,
                           ? conf->state_directory
                           : "/tmp";
   struct jail plain = who(conf);
-  int result = jail_host_open(conf, &plain, scratch, tasks, &host, err);
+  int result = jail_host_open(conf, &plain, scratch, tasks, true, &host, err);
   rmdir(scratch);
   if (host == NULL)
     return result;

@@ -58,7 +58,7 @@ static void survey_filter(struct jail_host *host) {
 }
 
 /* Two instances on one host keep apart by where they run. */
-static int survey_groups(struct jail_host *host, struct err *err) {
+static int survey_groups(struct jail_host *host, bool trial, struct err *err) {
   static const struct {
     enum jail_layer layer;
     enum cgroup_controller controller;
@@ -69,8 +69,9 @@ static int survey_groups(struct jail_host *host, struct err *err) {
   const char *run = host->conf->run_directory, *base = host->conf->cgroup;
   crypto_sha256(run, strlen(run), instance);
   instance[INSTANCE_DIGITS] = '\0';
-  if (cgroup_host_open(strcmp(base, "auto") == 0 ? NULL : base, instance, NULL,
-                       &host->groups, err) != 0)
+  host->uid_begin = (int64_t)strtoull(instance, NULL, 16);
+  if (cgroup_host_open(strcmp(base, "auto") == 0 ? NULL : base,
+                       trial ? NULL : instance, NULL, &host->groups, err) != 0)
     return -1;
   for (size_t i = 0; i < COUNT_OF(limits); i++) {
     const char *fault = cgroup_fault(host->groups, limits[i].controller);
@@ -158,13 +159,13 @@ static void switch_all_off(struct jail_host *host) {
 }
 
 static int survey(struct jail_host *host, const char *scratch,
-                  const char *tasks, struct err *err) {
+                  const char *tasks, bool trial, struct err *err) {
   host->layers = JAIL_BIT(JAIL_LAYERS) - 1;
   if (host->conf->jail == CONF_JAIL_OFF) {
     switch_all_off(host);
     return 0;
   }
-  if (survey_groups(host, err) != 0)
+  if (survey_groups(host, trial, err) != 0)
     return -1;
   survey_landlock(host);
   survey_filter(host);
@@ -176,13 +177,13 @@ static int survey(struct jail_host *host, const char *scratch,
 }
 
 int jail_host_open(const struct conf *conf, const struct jail *plain,
-                   const char *scratch, const char *tasks,
+                   const char *scratch, const char *tasks, bool trial,
                    struct jail_host **ret, struct err *err) {
   CLEANUP(jail_host_done) struct jail_host *host = mem_new(sizeof *host);
   *ret = NULL;
   host->conf = conf;
   host->plain = *plain;
-  if (survey(host, scratch, tasks, err) != 0)
+  if (survey(host, scratch, tasks, trial, err) != 0)
     return -1;
   int result = 0;
   if (conf->jail == CONF_JAIL_REQUIRED)

@@ -191,7 +191,7 @@ static int survey(struct keeper *keeper, struct err *err) {
   if (directory < 0)
     return -1;
   int result = jail_host_open(keeper->conf, &places->jail, scratch, tasks,
-                              &keeper->jails, err);
+                              false, &keeper->jails, err);
   fs_remove_tree(places->kernels, id, NULL);
   if (keeper->jails == NULL)
     return -1;

@@ -1,6 +1,6 @@
 """`make bench`: figures as ratios within one run, never a verdict.
 
-    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream]   (default: all)
+    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail]   (default: all)
 """
 
 import json
@@ -8,7 +8,7 @@ import sys
 
 from tests.instance import Instance
 
-from . import latency, memory, steady, stream
+from . import jail, latency, memory, steady, stream
 
 
 PARTS = {
@@ -17,6 +17,7 @@ PARTS = {
     "churn": memory.come_and_go,
     "steady": steady.measure,
     "stream": stream.measure,
+    "jail": jail.measure,
 }
 
 
