@@ -12,18 +12,22 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/engine.h"
+#include "core/upkeep/routine.h"
 #include "fcgi/dispatch.h"
 #include "fcgi/doctor.h"
 #include "fcgi/door.h"
 #include "fcgi/listener.h"
 #include "fcgi/privilege.h"
 #include "fcgi/server.h"
+#include "fcgi/upkeep.h"
 #include "fcgi/version.h"
 
 #define DEFAULT_CONF "/etc/cellpost/cellpost.conf"
 
-/* A verb returns the exit status; 1 with *err set. */
-typedef int verb(const struct conf *conf, struct err *err);
+/* A verb returns the exit status (-1 stands for 1), with *err set unless it is
+ * 0. `argument` is NULL unless the table says that it takes one. */
+typedef int verb(const struct conf *conf, const char *argument,
+                 struct err *err);
 
 static int fail(struct err *err) {
   fprintf(stderr, "cellpost: %s\n", err->text);
@@ -53,7 +57,9 @@ static int open_engine(const struct conf *conf, struct engine **engine,
   return engine_start(*engine, err);
 }
 
-static int serve(const struct conf *conf, struct err *err) {
+static int serve(const struct conf *conf, const char *argument,
+                 struct err *err) {
+  (void)argument;
   struct listener listener;
   struct engine *engine;
   start_log(conf);
@@ -67,10 +73,14 @@ static int serve(const struct conf *conf, struct err *err) {
     listener_stop(&listener);
     return -1;
   }
-  int result = server_run(engine, &listener, err);
+  struct routine *routine = NULL;
+  int result = routine_start(conf, engine_store(engine), &routine, err);
+  if (result == 0)
+    result = server_run(engine, &listener, err);
   log_info("stopped");
   if (result == 1)
     _exit(EXIT_SUCCESS); /* threads still use everything */
+  routine_stop(routine);
   engine_close(engine, 0);
   listener_close(&listener);
   return result;
@@ -78,7 +88,9 @@ static int serve(const struct conf *conf, struct err *err) {
 
 /* One request of a web server that starts a process for each. Signals do not
  * cut it off: the run would be lost. */
-static int serve_cgi(const struct conf *conf, struct err *err) {
+static int serve_cgi(const struct conf *conf, const char *argument,
+                     struct err *err) {
+  (void)argument;
   struct engine *engine;
   struct metrics metrics = {.threads = 1};
   start_log(conf);
@@ -92,7 +104,9 @@ static int serve_cgi(const struct conf *conf, struct err *err) {
   return 0;
 }
 
-static int print_conf(const struct conf *conf, struct err *err) {
+static int print_conf(const struct conf *conf, const char *argument,
+                      struct err *err) {
+  (void)argument;
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
   if (conf_describe(conf, &text) != 0 ||
       fwrite(buf_string(&text), 1, text.length, stdout) != text.length)
@@ -100,29 +114,40 @@ static int print_conf(const struct conf *conf, struct err *err) {
   return 0;
 }
 
-static int examine(const struct conf *conf, struct err *err) {
+static int examine(const struct conf *conf, const char *argument,
+                   struct err *err) {
+  (void)argument;
   int missing = doctor_report(conf, stdout);
   if (missing == 0)
     return 0;
   return err_set(err, ERR_UNAVAILABLE, "%d needed things are missing", missing);
 }
 
-static int print_version(const struct conf *conf, struct err *err) {
+static int print_version(const struct conf *conf, const char *argument,
+                         struct err *err) {
+  (void)argument;
   (void)conf;
   (void)err;
   puts("cellpost " CELLPOST_VERSION);
   return 0;
 }
 
-static const struct {
+static const struct verb_entry {
   const char *name;
+  const char *argument; /* NULL: it takes none */
   verb *run;
   const char *meaning;
 } verbs[] = {
-    {"serve", serve, "answer HTTP requests over FastCGI (the default)"},
-    {"config", print_conf, "print every key with its meaning and its value"},
-    {"doctor", examine, "tell what this host can enforce, a line each"},
-    {"version", print_version, "print the version"},
+    {"serve", NULL, serve, "answer HTTP requests over FastCGI (the default)"},
+    {"config", NULL, print_conf,
+     "print every key with its meaning and its value"},
+    {"doctor", NULL, examine, "tell what this host can enforce, a line each"},
+    {"verify", NULL, upkeep_verify,
+     "check history, artifacts and notebooks; 1: a discrepancy"},
+    {"gc", NULL, upkeep_gc,
+     "remove what [retention] calls too old or too much"},
+    {"backup", "FILE", upkeep_backup, "copy the database while it is in use"},
+    {"version", NULL, print_version, "print the version"},
 };
 
 static void print_help(FILE *out) {
@@ -131,7 +156,9 @@ static void print_help(FILE *out) {
         "\n\nVerbs:\n",
         out);
   for (size_t i = 0; i < COUNT_OF(verbs); i++)
-    fprintf(out, "  %-8s  %s\n", verbs[i].name, verbs[i].meaning);
+    fprintf(out, "  %-7s %-4s  %s\n", verbs[i].name,
+            verbs[i].argument == NULL ? "" : verbs[i].argument,
+            verbs[i].meaning);
   fputs("\nOptions:\n"
         "  -c, --config FILE  the configuration; else $CELLPOST_CONF, else\n"
         "                     " DEFAULT_CONF " if it is there\n"
@@ -156,7 +183,7 @@ static int read_options(int count, char **arguments, const char **path) {
       print_help(stdout);
       return EXIT_SUCCESS;
     } else if (option == 'V') {
-      return print_version(NULL, NULL);
+      return print_version(NULL, NULL, NULL);
     } else {
       print_help(stderr);
       return EXIT_FAILURE;
@@ -165,10 +192,14 @@ static int read_options(int count, char **arguments, const char **path) {
   return -1;
 }
 
-static verb *find_verb(const char *name) {
+/* The verb that the words behind the options name; NULL: none, or not with so
+ * many arguments. */
+static const struct verb_entry *find_verb(int count, char **words) {
+  const char *name = count == 0 ? "serve" : words[0];
   for (size_t i = 0; i < COUNT_OF(verbs); i++)
-    if (strcmp(verbs[i].name, name) == 0)
-      return verbs[i].run;
+    if (strcmp(verbs[i].name, name) == 0 &&
+        count == 1 + (verbs[i].argument != NULL) - (words[0] == NULL))
+      return &verbs[i];
   return NULL;
 }
 
@@ -188,19 +219,24 @@ int main(int count, char **arguments) {
     err_set(&err, ERR_INTERNAL, "libfcgi cannot be set up");
     return fail(&err);
   }
-  verb *run = serve_cgi;
+  static const struct verb_entry cgi = {.run = serve_cgi};
+  const struct verb_entry *entry = &cgi;
   /* The arguments of a CGI program come from the client (RFC 3875, 4.4). */
   if (!door_is_cgi()) {
     int status = read_options(count, arguments, &path);
     if (status >= 0)
       return status;
-    run = optind == count ? serve : find_verb(arguments[optind]);
+    entry = find_verb(count - optind, arguments + optind);
   }
-  if (run == NULL || (run != serve_cgi && count - optind > 1)) {
+  if (entry == NULL) {
     print_help(stderr);
     return EXIT_FAILURE;
   }
-  if (load_conf(path, &conf, &err) != 0 || run(conf, &err) != 0)
-    return fail(&err);
-  return EXIT_SUCCESS;
+  const char *argument = entry->argument == NULL ? NULL : arguments[optind + 1];
+  int status = load_conf(path, &conf, &err);
+  if (status == 0)
+    status = entry->run(conf, argument, &err);
+  if (status != 0)
+    fail(&err);
+  return status < 0 ? EXIT_FAILURE : status;
 }

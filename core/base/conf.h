@@ -87,6 +87,12 @@ struct conf {
   int64_t uid_count; /* root: uid_first and the uid_count - 1 after it */
   char *read_only_paths; /* more that kernels see, colons between */
   char *cgroup; /* beneath which those of kernels are; "auto": the keeper's */
+  /* [retention] 0: for ever, without bound, never */
+  double run_age;     /* of finished runs in the history */
+  double event_age;   /* of the log behind the live feed */
+  double deleted_age; /* of the files of a deleted task */
+  int64_t task_bytes; /* of a task's history with its artifacts */
+  double interval;    /* between two clean-ups */
   /* [log] */
   char *log_level; /* error, warning, info, debug */
 };

@@ -138,6 +138,20 @@ const struct conf_key conf_keys[] = {
     KEY("jail", cgroup, CONF_TEXT, 0, PATH, "auto", NULL,
         "The control group beneath which those of the kernels are made, as "
         "/cellpost; auto: the keeper's own."),
+    KEY("retention", run_age, CONF_DURATION, 0, 36500 * DAY, "0", NULL,
+        "A run that ended longer ago is removed from the history, but for the "
+        "newest of its task; 0: never."),
+    KEY("retention", event_age, CONF_DURATION, 0, 36500 * DAY, "7d", NULL,
+        "Events older than this are removed from the log; 0: never."),
+    KEY("retention", deleted_age, CONF_DURATION, 0, 36500 * DAY, "0", NULL,
+        "The files of a task that was deleted longer ago are removed; 0: "
+        "never."),
+    KEY("retention", task_bytes, CONF_SIZE, 0, 1024 * GIB, "0", NULL,
+        "A task's oldest runs are removed while its history and artifacts take "
+        "more; 0: no bound."),
+    KEY("retention", interval, CONF_DURATION, 0, 365 * DAY, "1h", NULL,
+        "How often the service removes what is too old or too much; 0: only "
+        "`cellpost gc` does."),
     KEY("log", log_level, CONF_WORD, 0, 0, "info", levels,
         "The least severe line that is logged."),
 };

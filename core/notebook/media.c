@@ -51,10 +51,17 @@ static int open_artifacts(int task_directory, struct err *err) {
   return fs_make_and_open(task_directory, ARTIFACTS, 0755, err);
 }
 
+/* Its time is renewed, so that a clean-up, which takes only old files that the
+ * registry does not know, leaves it until the registry does. */
 static bool is_there(int artifacts, const struct media *media) {
   struct stat status;
   return fstatat(artifacts, media->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISREG(status.st_mode) && status.st_size == media->bytes;
+         S_ISREG(status.st_mode) && status.st_size == media->bytes &&
+         media_renew(artifacts, media->name);
+}
+
+bool media_renew(int artifacts, const char *name) {
+  return utimensat(artifacts, name, NULL, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Fills in what the content tells, and writes it unless it is there. */

@@ -43,6 +43,10 @@ int media_store_text(int task_directory, const char *mime, const char *text,
                      size_t length, enum fs_sync sync, struct media *ret,
                      struct err *err);
 
+/* Gives the artifact `name` in the open directory artifacts/ the present time;
+ * false when it is not there. */
+bool media_renew(int artifacts, const char *name);
+
 /* The content of an artifact as it stood in the mimebundle: base64 for binary
  * types, the text itself for text types. ERR_NOT_FOUND. */
 int media_load(int task_directory, const char *name, const char *mime,

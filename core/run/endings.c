@@ -1,12 +1,15 @@
 #include "core/run/endings.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 #include "core/base/buf.h"
+#include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/notebook/media.h"
 
 struct kept {
   struct run_ending *ending;
@@ -98,7 +101,21 @@ int endings_finish(struct endings *endings, struct store *store,
   return err_set(err, fault.kind, "%s", fault.text);
 }
 
-void endings_retry(struct endings *endings, struct store *store) {
+static void renew_artifacts(const struct run_ending *ending,
+                            int tasks_directory) {
+  if (ending->artifact_count == 0 || tasks_directory < 0)
+    return;
+  char *CLEANUP(mem_free_pointer) path =
+      mem_format("%s/artifacts", ending->record->task);
+  CLEANUP(mem_close_descriptor)
+  int directory =
+      fs_open_beneath(tasks_directory, path, O_RDONLY | O_DIRECTORY, 0, NULL);
+  for (size_t i = 0; directory >= 0 && i < ending->artifact_count; i++)
+    media_renew(directory, ending->artifacts[i].name);
+}
+
+void endings_retry(struct endings *endings, struct store *store,
+                   int tasks_directory) {
   pthread_mutex_lock(&endings->mutex);
   while (endings->first != NULL) {
     struct err err = {0};
@@ -110,5 +127,8 @@ void endings_retry(struct endings *endings, struct store *store) {
                 err.text);
     forget(endings, endings->first);
   }
+  const struct kept *kept;
+  DL_FOREACH(endings->first, kept)
+  renew_artifacts(kept->ending, tasks_directory);
   pthread_mutex_unlock(&endings->mutex);
 }

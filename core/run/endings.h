@@ -21,8 +21,10 @@ void endings_free(struct endings *endings);
 int endings_finish(struct endings *endings, struct store *store,
                    const struct run_ending *ending, struct err *err);
 
-/* Tries what is kept, in order, up to the first that fails again. Cheap when
- * there is nothing. */
-void endings_retry(struct endings *endings, struct store *store);
+/* Tries what is kept, in order, up to the first that fails again; renews the
+ * artifacts of those that go on waiting (beneath `tasks_directory`; -1: not).
+ * Cheap when there is nothing. */
+void endings_retry(struct endings *endings, struct store *store,
+                   int tasks_directory);
 
 #endif

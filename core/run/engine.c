@@ -115,7 +115,7 @@ void engine_close(struct engine *engine, double seconds) {
   turns_free(engine->turns);
   live_runs_free(engine->live);
   if (engine->store != NULL)
-    endings_retry(engine->endings, engine->store);
+    endings_retry(engine->endings, engine->store, -1);
   endings_free(engine->endings);
   if (engine->store != NULL)
     store_instance_end(engine->store, engine->instance, NULL);

@@ -292,7 +292,7 @@ void *late_janitor(void *argument) {
     if (poll(&stop, 1, ROUND_MS) > 0)
       return NULL;
     if (round % RETRY_ROUNDS == 0)
-      endings_retry(engine->endings, engine->store);
+      endings_retry(engine->endings, engine->store, engine->tasks_directory);
     size_t count = 0;
     struct channel_cache_name *CLEANUP(mem_free_pointer) names =
         channel_cache_names(engine->cache, &count);

@@ -164,14 +164,16 @@ int ticket_have_task(struct engine *engine, const char *task,
              : err_set(err, fault.kind, "%s", fault.text);
 }
 
-/* Mostly the task is there; that is found out by inserting. */
-static int insert(struct engine *engine, const struct run_record *record,
+/* Mostly the task is there; that is found out by inserting. A run is not older
+ * than its task. */
+static int insert(struct engine *engine, struct run_record *record,
                   char existing[ID_UUID_SIZE], struct err *err) {
   struct err fault = {0};
   int inserted = run_insert(engine->store, record, existing, &fault);
   if (inserted < 0 && fault.kind == ERR_NOT_FOUND) {
     if (make_task(engine, record->task, record->caller, err) < 0)
       return -1;
+    record->queued_at = clock_wall_us();
     return run_insert(engine->store, record, existing, err);
   }
   return inserted < 0 ? err_set(err, fault.kind, "%s", fault.text) : inserted;

@@ -219,6 +219,36 @@ int db_integer(struct db *db, const char *sql, int64_t *ret, struct err *err) {
   return status;
 }
 
+int db_text(struct db *db, const char *sql, char **ret, struct err *err) {
+  sqlite3_stmt *handle = NULL;
+  int code = sqlite3_prepare_v2(db->handle, sql, -1, &handle, NULL);
+  if (code == SQLITE_OK)
+    code = sqlite3_step(handle);
+  int status = 0;
+  if (code == SQLITE_ROW) {
+    const char *text = (const char *)sqlite3_column_text(handle, 0);
+    *ret = mem_copy_text(text == NULL ? "" : text);
+  } else {
+    status = code == SQLITE_DONE
+                 ? err_set(err, ERR_NOT_FOUND, "database: no row for %s", sql)
+                 : fail(db, code, sql, err);
+  }
+  sqlite3_finalize(handle);
+  return status;
+}
+
+int db_copy_into(struct db *db, const char *path, struct err *err) {
+  sqlite3_stmt *handle = NULL;
+  int code = sqlite3_prepare_v2(db->handle, "VACUUM INTO ?", -1, &handle, NULL);
+  if (code == SQLITE_OK)
+    code = sqlite3_bind_text(handle, 1, path, -1, SQLITE_STATIC);
+  if (code == SQLITE_OK)
+    code = sqlite3_step(handle);
+  int status = code == SQLITE_DONE ? 0 : fail(db, code, "copying", err);
+  sqlite3_finalize(handle);
+  return status;
+}
+
 int db_begin(struct db *db, struct err *err) {
   return statement_run(db_statement(db, "begin"), err) < 0 ? -1 : 0;
 }

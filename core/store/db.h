@@ -52,6 +52,12 @@ int db_execute(struct db *db, const char *sql, struct err *err);
 /* The first column of the first row of `sql`. ERR_NOT_FOUND: no row. */
 int db_integer(struct db *db, const char *sql, int64_t *ret, struct err *err);
 
+/* The same as text, which is the caller's; NULL becomes "". */
+int db_text(struct db *db, const char *sql, char **ret, struct err *err);
+
+/* Writes a copy of the whole database, as it is now, into an empty file. */
+int db_copy_into(struct db *db, const char *path, struct err *err);
+
 /* Copies as much of the WAL into the database as readers allow, without waiting
  * for anybody (SQLITE_CHECKPOINT_PASSIVE). Gives the pages in the WAL and those
  * copied so far. */

@@ -49,6 +49,19 @@ int migrate_check(struct db *db, struct err *err) {
   return 0;
 }
 
+int migrate_is_present(struct db *db, struct err *err) {
+  int64_t version;
+  if (migrate_check(db, err) < 0 ||
+      db_integer(db, "PRAGMA user_version", &version, err) < 0)
+    return -1;
+  if (version != newest_version())
+    return err_set(err, ERR_CONFLICT,
+                   "the database has version %lld, this program version %lld: "
+                   "start the service once to bring it up to date",
+                   (long long)version, (long long)newest_version());
+  return 0;
+}
+
 static int set_pragma(struct db *db, const char *name, int64_t value,
                       struct err *err) {
   CLEANUP(mem_free_pointer)

@@ -8,6 +8,9 @@
  * that is not Cellpost's: ERR_CONFLICT. */
 int migrate_check(struct db *db, struct err *err);
 
+/* Refuses, besides, one that has not seen all migrations. */
+int migrate_is_present(struct db *db, struct err *err);
+
 /* Runs the migrations of sql/migrations that the database has not seen
  * (PRAGMA user_version), all in one transaction, and makes the views of
  * sql/views.sql anew when their text has changed. */

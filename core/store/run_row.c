@@ -171,8 +171,8 @@ int run_add_displays(struct db *db, const struct run_row *row, size_t position,
 
 /* The hash over the hash before (64 hex digits, or nothing), a line feed and
  * the run's content, so that no link can be changed without all that follow. */
-static int hash_link(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
-                     struct err *err) {
+int run_hash(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
+             struct err *err) {
   struct statement *statement = db_statement(db, "chain_content");
   statement_bind_integer(statement, "run", run);
   if (statement_step(statement, err) <= 0)
@@ -194,7 +194,7 @@ static int hash_link(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
 
 static int add_link(struct db *db, int64_t run, struct err *err) {
   char hash[CRYPTO_SHA256_HEX];
-  if (hash_link(db, run, hash, err) < 0)
+  if (run_hash(db, run, hash, err) < 0)
     return -1;
   struct statement *statement = db_statement(db, "chain_insert");
   statement_bind_text(statement, "hash", hash);

@@ -2,6 +2,7 @@
 #ifndef CELLPOST_STORE_RUN_ROW_H
 #define CELLPOST_STORE_RUN_ROW_H
 
+#include "core/base/crypto.h"
 #include "core/store/record.h"
 #include "core/store/run.h"
 
@@ -33,6 +34,11 @@ int run_add_outputs(struct db *db, int64_t run, size_t position,
 int run_add_displays(struct db *db, const struct run_row *row, size_t position,
                      const struct run_display *displays, size_t count,
                      struct err *err);
+
+/* The run's hash in the integrity chain, as its row and the hash before it
+ * give it. */
+int run_hash(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
+             struct err *err);
 
 /* Ends the finished run's part in the history: its final event and its link in
  * the integrity chain. */

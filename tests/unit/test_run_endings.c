@@ -62,10 +62,10 @@ static void an_end_is_tried_again(void **state) {
   assert_int_equal(finish(fixture, endings, &run, outputs), -1);
   json_done(&outputs);
   memset(id, 'x', sizeof id - 1); /* what was given is not used any more */
-  endings_retry(endings, fixture->store);
+  endings_retry(endings, fixture->store, -1);
   set_file_limit(RLIM_INFINITY);
   fixture_expect(fixture, "select status from runs", "running");
-  endings_retry(endings, fixture->store);
+  endings_retry(endings, fixture->store, -1);
   fixture_expect(fixture,
                  "select status, end_number, notes ->> 0 like '%later%',"
                  " (select length(content) from outputs) > 100000,"
@@ -75,7 +75,7 @@ static void an_end_is_tried_again(void **state) {
                  " (select count(*) from events where kind = 'run.output')"
                  " from runs",
                  "ok|1|1|1|1|1|1|1");
-  endings_retry(endings, fixture->store);
+  endings_retry(endings, fixture->store, -1);
   fixture_expect(fixture, "select count(*) from chain", "1");
   endings_free(endings);
 }
@@ -88,7 +88,7 @@ static void a_run_that_has_an_end_keeps_it(void **state) {
   struct json *outputs CLEANUP(json_done) = outputs_of(3);
   OK(fixture, finish(fixture, endings, &run, outputs));
   FAILS(fixture, ERR_CONFLICT, finish(fixture, endings, &run, outputs));
-  endings_retry(endings, fixture->store);
+  endings_retry(endings, fixture->store, -1);
   fixture_expect(fixture, "select count(*) from chain", "1");
   endings_free(endings);
 }
@@ -105,7 +105,7 @@ static void ends_keep_their_order(void **state) {
   assert_int_equal(finish(fixture, endings, &first, outputs), -1);
   assert_int_equal(finish(fixture, endings, &second, outputs), -1);
   set_file_limit(RLIM_INFINITY);
-  endings_retry(endings, fixture->store);
+  endings_retry(endings, fixture->store, -1);
   fixture_expect(fixture, "select group_concat(end_number) from runs", "1,2");
   endings_free(endings);
 }

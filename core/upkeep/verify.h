@@ -1,0 +1,25 @@
+/* Checks the history, the artifacts and the notebooks against each other, also
+ * while the service runs; changes nothing.
+ *
+ *   database    SQLite's structure, the integrity chain, digests
+ *   artifacts   each file that the registry needs is there; content and digest
+ *   notebooks   each is whole; each run's cell holds its code, its status and
+ *               its outputs; no cell names a run that never was */
+#ifndef CELLPOST_UPKEEP_VERIFY_H
+#define CELLPOST_UPKEEP_VERIFY_H
+
+#include <stdint.h>
+
+#include "core/base/conf.h"
+#include "core/base/err.h"
+
+struct verify_report {
+  int64_t runs, artifacts, notebooks, cells; /* looked at */
+};
+
+/* 0: all in order. 1: *err names the first discrepancy. -1: it could not be
+ * looked at. */
+int verify_all(const struct conf *conf, struct verify_report *ret,
+               struct err *err);
+
+#endif
