@@ -6,7 +6,7 @@ SELECT json_array(id, task, number, code_sha256, section, tags, silent, caller,
          timeout_ms, options, queued_at, status, cancel_requested_at,
          cancel_requested_by, started_at, kernel, generation, kernel_state,
          kernel_reason, cell, ended_at, end_number, execution_count, error,
-         text, files, truncated, images, notes, ended_by, cpu_ms,
+         text, files, truncated, images, notes, late_told, ended_by, cpu_ms,
          memory_peak_bytes, output_bytes,
          (SELECT json_group_array(sha256)
             FROM (SELECT sha256 FROM outputs

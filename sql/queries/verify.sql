@@ -13,7 +13,7 @@ SELECT task, number, end_number, code, code_sha256 FROM runs
  WHERE sequence = :run;
 
 -- name: verify_outputs
-SELECT position, content, sha256, revised_at FROM outputs
+SELECT position, coalesce(first_content, content), sha256 FROM outputs
  WHERE run = :run ORDER BY position;
 
 -- name: verify_ended

@@ -206,6 +206,10 @@ DAMAGES = {
         forge("UPDATE outputs SET content = replace(content, 'one', 'two') WHERE content LIKE '%one%'"),
         "output 0 does not match",
     ),
+    "an output before its revision": (
+        forge("UPDATE outputs SET first_content = '{}' WHERE first_content IS NOT NULL"),
+        "output 0 does not match",
+    ),
     "a hash": (
         forge("UPDATE chain SET hash = replace(hash, substr(hash, 1, 1), 'x') WHERE end_number = 2"),
         "does not match its hash",
