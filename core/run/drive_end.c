@@ -1,5 +1,6 @@
 /* The ladder that ends a run from outside: SIGINT and a nudge, the same again,
  * then SIGTERM and SIGKILL of everything by the keeper. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #define SECOND_INTERRUPT_NS (1 * CLOCK_S)
 /* How long a dead kernel's end may take to appear in the registry. */
 #define END_PATIENCE_MS 900
+#define DUMP_PAUSE_MS 5
 
 static void interrupt(struct drive *drive) {
   struct channel *channel = drive->lease->cached->channel;
@@ -61,6 +63,9 @@ void drive_end(struct drive *drive, enum run_status verdict) {
   drive->verdict = verdict;
   drive->step = DRIVE_INTERRUPTED;
   lease_dump_stack(drive->engine, drive->lease);
+  /* The system gives SIGINT to another thread while the main one has SIGUSR2
+   * pending, and then a main thread that waits for a lock never wakes. */
+  poll(NULL, 0, DUMP_PAUSE_MS);
   interrupt(drive);
   int64_t wait = grace(drive);
   drive->deadline = clock_monotonic_ns() +
@@ -93,8 +98,8 @@ void drive_end_next(struct drive *drive) {
   int64_t left = grace(drive) - SECOND_INTERRUPT_NS;
   drive_read_line(drive);
   if (drive->step == DRIVE_INTERRUPTED && left > 0) {
-    lease_dump_stack(drive->engine, drive->lease);
     interrupt(drive);
+    lease_dump_stack(drive->engine, drive->lease);
     drive->step = DRIVE_INTERRUPTED_AGAIN;
     drive->deadline = clock_monotonic_ns() + left;
     return;
