@@ -25,6 +25,12 @@ def parameters(pairs):
 
 def request(path, method, uri, body=b"", content_type="application/json", **more):
     """The response's bytes, headers and all. `more`: parameters added, changed, or (None) left out."""
+    with begin(path, method, uri, body, content_type, **more) as peer:
+        return read_response(peer)
+
+
+def begin(path, method, uri, body=b"", content_type="application/json", **more):
+    """The connection after the request was sent; read_response(it) gives the response."""
     pairs = {
         "REQUEST_METHOD": method,
         "REQUEST_URI": uri,
@@ -45,11 +51,11 @@ def request(path, method, uri, body=b"", content_type="application/json", **more
     for start in range(0, len(body), 32768):
         message += record(STDIN, body[start : start + 32768])
     message += record(STDIN, b"")
-    with socket.socket(socket.AF_UNIX) as peer:
-        peer.settimeout(60)
-        peer.connect(path)
-        peer.sendall(message)
-        return read_response(peer)
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(60)
+    peer.connect(path)
+    peer.sendall(message)
+    return peer
 
 
 def read_response(peer):

@@ -1,11 +1,13 @@
 """What good requests get."""
 
 import json
+import re
 
 import pytest
 
+from tests import fastcgi
 from tests.http.problems import check_no_cors, check_problem
-from tests.instance import JSON
+from tests.instance import JSON, wait_for
 
 WAIT_FOR_GO = "import os, time\nprint('first', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('second')"
 
@@ -81,6 +83,31 @@ def test_outputs_come_while_the_cell_runs(service, task, accept, read):
     text = "".join(content["text"] for kind, content in seen if kind == "stream")
     assert text == "first\nsecond\n"
     assert seen[-1][1]["status"] == "ok" and seen[-1][1]["stdout"] == text
+
+
+def test_a_reader_that_does_not_read_holds_nobody_up(service, task):
+    """Twice what a stream queues, to a client that reads only after the run's end."""
+    service.post(task, "pass")
+    code = "for i in range(400): print(str(i).rjust(7) + ' ' + 'x' * 80_000)"
+    peer = fastcgi.begin(
+        service.fcgi_socket,
+        "POST",
+        f"/v1/tasks/{task}/execute",
+        json.dumps({"code": code}).encode(),
+        HTTP_ACCEPT="application/x-ndjson",
+    )
+    with peer:
+        run = wait_for(lambda: len(service.runs(task)) == 2 and service.runs(task)[0]["run"], "the run")
+        assert service.wait_run(run)["status"] == "ok"
+        status, _, body = fastcgi.parse(fastcgi.read_response(peer))
+    events = [json.loads(line) for line in body.splitlines()]
+    assert status == 200 and events[-1]["type"] == "answer" and events[-1]["content"]["run"] == run
+    gaps = [event["content"]["dropped"] for event in events if event["type"] == "gap"]
+    assert gaps and sum(gaps) > 0
+    # What was not dropped came in order; an event may hold part of a line.
+    text = "".join(event["content"]["text"] for event in events if event["type"] == "stream")
+    numbers = [int(number) for number in re.findall(r"(\d+) xxx", text)]
+    assert len(numbers) > 100 and numbers == sorted(set(numbers)) and numbers[0] == 0
 
 
 def test_a_stream_that_cannot_start_is_an_ordinary_refusal(service, task):
