@@ -64,7 +64,7 @@ static bool take(struct stream *stream, struct buf *events) {
 
 static void *pump(void *context) {
   struct stream *stream = context;
-  struct buf CLEANUP(buf_free) events = BUF_INIT(STREAM_QUEUE);
+  struct buf CLEANUP(buf_free) events = BUF_INIT(BUF_ANSWER);
   start(stream);
   while (take(stream, &events)) {
     reply_write(stream->reply, buf_string(&events), events.length);
@@ -89,7 +89,7 @@ struct stream *stream_open(struct reply *reply, enum accept_format format) {
   struct stream *stream = mem_new(sizeof *stream);
   stream->reply = reply;
   stream->format = format;
-  stream->queue = (struct buf)BUF_INIT(STREAM_QUEUE);
+  stream->queue = (struct buf)BUF_INIT(BUF_ANSWER);
   pthread_mutex_init(&stream->mutex, NULL);
   pthread_cond_init(&stream->changed, NULL);
   return stream;
@@ -114,7 +114,7 @@ void stream_event(struct stream *stream, const char *type,
   if (!stream->started)
     start_pump(stream);
   pthread_mutex_lock(&stream->mutex);
-  if (queue_gap(stream) != 0 ||
+  if (stream->queue.length >= STREAM_QUEUE || queue_gap(stream) != 0 ||
       stream_frame(stream->format, type, content, &stream->queue) != 0)
     stream->dropped++;
   pthread_cond_signal(&stream->changed);

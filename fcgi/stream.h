@@ -16,7 +16,9 @@
 #include "fcgi/accept.h"
 #include "fcgi/reply.h"
 
-#define STREAM_QUEUE ((size_t)16 << 20) /* bytes of events not yet written */
+/* Bytes not yet written, from which on events are dropped. The one event that
+ * passes it is kept, whatever its size. */
+#define STREAM_QUEUE ((size_t)16 << 20)
 
 struct stream;
 

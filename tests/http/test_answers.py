@@ -86,9 +86,9 @@ def test_outputs_come_while_the_cell_runs(service, task, accept, read):
 
 
 def test_a_reader_that_does_not_read_holds_nobody_up(service, task):
-    """Twice what a stream queues, to a client that reads only after the run's end."""
+    """Many times what a stream queues, to a client that reads only after the run's end."""
     service.post(task, "pass")
-    code = "for i in range(400): print(str(i).rjust(7) + ' ' + 'x' * 80_000)"
+    code = "for i in range(1000): print(str(i).rjust(7) + ' ' + 'x' * 80_000, flush=True)"
     peer = fastcgi.begin(
         service.fcgi_socket,
         "POST",
