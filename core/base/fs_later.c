@@ -55,7 +55,7 @@ static void sync_one(const struct fs_later *later, int file, int directory) {
 static void sync_all(const struct fs_later *later, struct waiting *list) {
   struct waiting *one, *next;
   HASH_ITER(hh, list, one, next) {
-    HASH_DEL(list, one);
+    HASH_DEL(list, one); /* NOLINT: the analyzer loses track of the list */
     sync_one(later, one->file, one->directory);
     mem_close_descriptor(&one->file);
     mem_close_descriptor(&one->directory);
@@ -145,7 +145,7 @@ static struct waiting *find_or_add(struct fs_later *later,
                                    const struct stat *status) {
   struct key key = {status->st_dev, status->st_ino};
   struct waiting *one = NULL;
-  HASH_FIND(hh, later->first, &key, sizeof key, one);
+  HASH_FIND(hh, later->first, &key, sizeof key, one); /* NOLINT: as above */
   if (one != NULL)
     return one;
   one = mem_new(sizeof *one);

@@ -105,8 +105,9 @@ static int parse_interrupt_mode(const struct json *file,
   CLEANUP(mem_free_pointer) char *mode = NULL;
   if (parse_text(file, "interrupt_mode", "signal", &mode, err) < 0)
     return -1;
-  spec->interrupt_by_message = strcmp(mode, "message") == 0;
-  if (!spec->interrupt_by_message && strcmp(mode, "signal") != 0)
+  spec->interrupt_by_message = mode != NULL && strcmp(mode, "message") == 0;
+  if (mode == NULL ||
+      (!spec->interrupt_by_message && strcmp(mode, "signal") != 0))
     return wrong(err, "interrupt_mode", "\"signal\" or \"message\"");
   return 0;
 }

@@ -42,8 +42,6 @@ struct shim {
 static char *title_room;
 static size_t title_size;
 
-extern char **environ;
-
 /* Arguments and environment stand in memory one behind the other; how far that
  * goes is how long a title may be. */
 void shim_take_title_room(char **argv) {
