@@ -198,7 +198,7 @@ static const struct verb_entry *find_verb(int count, char **words) {
   const char *name = count == 0 ? "serve" : words[0];
   for (size_t i = 0; i < COUNT_OF(verbs); i++)
     if (strcmp(verbs[i].name, name) == 0 &&
-        count == 1 + (verbs[i].argument != NULL) - (words[0] == NULL))
+        count == (count == 0 ? 0 : 1 + (verbs[i].argument != NULL)))
       return &verbs[i];
   return NULL;
 }

@@ -60,6 +60,7 @@ static int open_script(const char *path, struct err *err) {
 }
 
 static int open_ends(struct ends *ends, struct err *err) {
+  /* cppcheck-suppress comparePointers ; to the linker it is one object */
   size_t size = (size_t)(zygote_library_end - zygote_library);
   ends->library = open_memory(zygote_library, size, err);
   ends->script = open_script("core/keeper/zygote.py", err);

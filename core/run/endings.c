@@ -128,7 +128,9 @@ void endings_retry(struct endings *endings, struct store *store,
     forget(endings, endings->first);
   }
   const struct kept *kept;
-  DL_FOREACH(endings->first, kept)
-  renew_artifacts(kept->ending, tasks_directory);
+  DL_FOREACH(endings->first, kept) {
+    /* cppcheck-suppress uninitvar ; the macro sets it */
+    renew_artifacts(kept->ending, tasks_directory);
+  }
   pthread_mutex_unlock(&endings->mutex);
 }
