@@ -22,11 +22,20 @@ def flush_often():
 
 def lose_nothing_on_the_way():
     """A PUB socket drops what a slow reader has not taken beyond its limit of
-    1000 messages, in silence. The kernel's own memory limit is the limit."""
+    1000 messages, in silence. The kernel's own memory limit is the limit.
+
+    Once in a kernel's life, while nobody has left yet: libzmq 4.3.4 tells the
+    new limit to the far ends of all pipes, of those too that are being closed
+    and whose far end is freed, which crashes the kernel."""
     import zmq
 
     thread = sys.modules["IPython"].get_ipython().kernel.iopub_thread
-    thread.schedule(lambda: thread.socket.setsockopt(zmq.SNDHWM, 0))
+
+    def lift():
+        if thread.socket.getsockopt(zmq.SNDHWM) != 0:
+            thread.socket.setsockopt(zmq.SNDHWM, 0)
+
+    thread.schedule(lift)
 
 
 def say_last_words():
