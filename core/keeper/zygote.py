@@ -22,7 +22,7 @@ import os
 import types
 
 # core/keeper/zygote_fork.h
-CHANNEL, LIBRARY, SCRIPT, KERNEL_SCRIPT = 3, 4, 5, 6
+CHANNEL, LIBRARY, SCRIPT, KERNEL_SCRIPT, SETUP_SCRIPT = range(3, 8)
 
 # What a kernel needs in any case, and what its first cells would import.
 NEEDED = (
@@ -191,7 +191,7 @@ def open_script(descriptor, name):
 def close_start():
     """What was only for the start, unless it begins again."""
     os.set_inheritable(CHANNEL, False)
-    for descriptor in (LIBRARY, SCRIPT, KERNEL_SCRIPT):
+    for descriptor in (LIBRARY, SCRIPT, KERNEL_SCRIPT, SETUP_SCRIPT):
         os.close(descriptor)
 
 
@@ -203,6 +203,7 @@ def main():
     kernel = open_script(KERNEL_SCRIPT, "zygote_kernel")
     load_needed()
     preload(sys.argv[3:-1], known)
+    setup = kernel.Setup(SETUP_SCRIPT)
     app = kernel.prepare(json.loads(sys.argv[2]))
     why = leftovers(known)
     if why is not None:
@@ -218,7 +219,7 @@ def main():
     if library.zygote_wait(CHANNEL) != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
-    kernel.run(library, app)
+    kernel.run(library, app, setup)
 
 
 main()

@@ -4,6 +4,7 @@ fork, because it is the same for all."""
 
 import ctypes
 import gc
+import hashlib
 import importlib.util
 import os
 import pathlib
@@ -47,6 +48,7 @@ def make_app(arguments):
     super(kernelapp.IPKernelApp, app).initialize(arguments)
     app.early_config = plain(app.config)
     app.early_shell = make_shell(app)
+    rehearse(app.early_shell)
     return app
 
 
@@ -71,6 +73,35 @@ def make_shell(app):
     except ImportError:
         pass
     return ZMQInteractiveShell.instance(parent=app, profile_dir=app.profile_dir, **more)
+
+
+def rehearse(shell):
+    """What runs for the first time is compiled, looked up, cached: here once
+    instead of in every kernel. The messages are nobody's."""
+    from jupyter_client.session import Session
+
+    session = Session(key=b"0", check_pid=False)
+    for _ in range(20):  # from the eighth call on Python's bytecode is adapted
+        request = session.msg("execute_request", {"code": "1", "silent": False})
+        session.deserialize(session.feed_identities(session.serialize(request))[1])
+        session.digest_history.clear()
+        if shell is not None:
+            shell.run_cell("None", silent=True, store_history=False)
+            shell.display_formatter.format(1)
+
+
+class Setup:
+    """What Cellpost does in every kernel (core/run/setup.py), compiled once."""
+
+    def __init__(self, descriptor):
+        with open(f"/proc/self/fd/{descriptor}", "rb") as file:
+            source = file.read()
+        self.code = compile(source, "setup.py", "exec")
+        self.digest = hashlib.sha256(source).hexdigest()
+
+    def run(self, connection_file):
+        directory = os.path.dirname(connection_file)
+        exec(self.code, {"stack_path": f"{directory}/stack.txt", "digest": self.digest})
 
 
 def drop_shell_unless(suitable):
@@ -232,7 +263,7 @@ def attend(library, channel, arguments):
     loop.add_callback(peer.send, b"ready")
 
 
-def run(library, app):
+def run(library, app, setup):
     gc.enable()
     reset_signals()
     arguments = texts(library.zygote_arguments())
@@ -246,6 +277,7 @@ def run(library, app):
     sys.orig_argv[:] = words
     sys.argv[:] = [importlib.util.find_spec("ipykernel_launcher").origin, *own]
     app = start_app(app, own)
+    setup.run(app.abs_connection_file)
     channel = library.zygote_attendance()
     if channel > 0:
         attend(library, channel, arguments)

@@ -32,7 +32,7 @@ extern const char zygote_library[], zygote_library_end[];
 #define VARIABLE_ROOM 4096
 
 struct ends {
-  int channel[2], words[2], library, script, kernel;
+  int channel[2], words[2], library, script, kernel, setup;
 };
 
 static void close_ends(struct ends *ends) {
@@ -65,7 +65,9 @@ static int open_ends(struct ends *ends, struct err *err) {
   ends->library = open_memory(zygote_library, size, err);
   ends->script = open_script("core/keeper/zygote.py", err);
   ends->kernel = open_script("core/keeper/zygote_kernel.py", err);
-  if (ends->library < 0 || ends->script < 0 || ends->kernel < 0)
+  ends->setup = open_script("core/run/setup.py", err);
+  if (ends->library < 0 || ends->script < 0 || ends->kernel < 0 ||
+      ends->setup < 0)
     return -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends->channel) !=
           0 ||
@@ -123,6 +125,7 @@ static int arrange(const struct ends *ends, pid_t keeper) {
                 {ends->library, ZYGOTE_LIBRARY},
                 {ends->script, ZYGOTE_SCRIPT},
                 {ends->kernel, ZYGOTE_KERNEL},
+                {ends->setup, ZYGOTE_SETUP},
                 {open("/dev/null", O_RDWR | O_CLOEXEC), 0},
                 {ends->words[1], 1},
                 {ends->words[1], 2}};
@@ -147,7 +150,7 @@ static int arrange(const struct ends *ends, pid_t keeper) {
 int zygote_process_start(const struct zygote_order *order,
                          struct zygote_process *ret, struct err *err) {
   CLEANUP(close_ends)
-  struct ends ends = {{-1, -1}, {-1, -1}, -1, -1, -1};
+  struct ends ends = {{-1, -1}, {-1, -1}, -1, -1, -1, -1};
   if (open_ends(&ends, err) != 0)
     return -1;
   CLEANUP(free_lists) char **arguments = compose_arguments(order);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/crypto.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
 #include "core/run/quiet.h"
@@ -17,17 +18,24 @@ static const char *embedded_text(const char *path) {
   return "";
 }
 
-/* exec() in a namespace of its own, so that no name is left behind. A JSON
- * string literal is a Python string literal too. */
+/* One expression, whose parts leave no name behind. A JSON string literal is a
+ * Python string literal too. Nothing is done twice: another process of ours may
+ * have been here, or the kernel was set up before we met it (a zygote does that
+ * with the very same source). */
 static int compose_setup(const struct lease *lease, struct buf *out) {
   const char *source = embedded_text("core/run/setup.py");
+  char digest[CRYPTO_SHA256_HEX];
   char *CLEANUP(mem_free_pointer) path =
       mem_format("%s/%s", lease->kernel.directory, LEASE_STACK_FILE);
-  buf_text(out, "exec(");
+  crypto_sha256(source, strlen(source), digest);
+  buf_format(out,
+             "getattr(__import__('sys'), '_cellpost_setup', '') == '%s' or "
+             "exec(",
+             digest);
   json_write_string(source, strlen(source), out);
   buf_text(out, ", {'stack_path': ");
   json_write_string(path, strlen(path), out);
-  return buf_text(out, "})");
+  return buf_format(out, ", 'digest': '%s'})", digest);
 }
 
 static int set_up_python(struct lease *lease, int64_t deadline,

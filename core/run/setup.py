@@ -184,3 +184,4 @@ for improve, arguments in (
         improve(*arguments)
     except Exception:
         pass
+sys._cellpost_setup = digest  # core/run/lease_setup.c
