@@ -188,6 +188,14 @@ def open_script(descriptor, name):
     return module
 
 
+def gather_names():
+    """A kernel looks at the names of all modules when it starts. Names that lie
+    side by side are on few pages of memory that must be copied then."""
+    for name in list(sys.modules):
+        module = sys.modules.pop(name)
+        sys.modules[(name + " ")[:-1]] = module
+
+
 def close_start():
     """What was only for the start, unless it begins again."""
     os.set_inheritable(CHANNEL, False)
@@ -212,6 +220,7 @@ def main():
     library.zygote_call(f"cellpost-zygote {sys.argv[1]}".encode())
     sys.stdout.flush()
     sys.stderr.flush()
+    gather_names()
     gc.collect()
     gc.freeze()
     os.write(CHANNEL, json.dumps({"watched": watched}).encode())
