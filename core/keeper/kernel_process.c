@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -139,6 +140,9 @@ static int become(const struct shim_order *order, int output, int report,
   unblock_signals();
   if (order->in_place) {
     kernel_process_close_others(&order->attendance, 1);
+    /* A process that has changed its user must not look at itself in /proc
+     * (PR_SET_DUMPABLE, prctl(2)), until it runs a program. */
+    prctl(PR_SET_DUMPABLE, 1UL);
     return 0;
   }
   kernel_process_execute(order->argv, order->environment);

@@ -164,8 +164,8 @@ int shim_order_unpack(const char *bytes, size_t length, const int *descriptors,
   order.working_directory = read_text(&reader);
   order.argv = read_list(&reader, head.texts[0]);
   order.environment = read_list(&reader, head.texts[1]);
-  char **read_only = read_list(&reader, head.texts[2]);
-  order.jail.read_only = head.read_only ? read_only : NULL;
+  order.jail.read_only =
+      head.read_only ? read_list(&reader, head.texts[2]) : NULL;
   read_jail(&reader, &head, &order.jail);
   int own = -1;
   struct places places = descriptor_places(&order, &own);

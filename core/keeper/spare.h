@@ -14,8 +14,9 @@
  * The attendance: until it is taken a spare holds one end of a pair of sockets
  * (SOCK_SEQPACKET). It says "ready" once its event loop turns; it is asked with
  * "take", behind which stand variables of the environment that change, each as
- * NUL and NAME=value; it answers "here" and closes its end. Nobody's code has
- * run in it before. */
+ * NUL and NAME=value; it answers "here". When the other end closes, its
+ * workspace stands in its place, and it closes its own. Nobody's code has run in
+ * it before. */
 #ifndef CELLPOST_KEEPER_SPARE_H
 #define CELLPOST_KEEPER_SPARE_H
 

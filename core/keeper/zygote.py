@@ -162,7 +162,6 @@ def close_null():
 
 
 def load_needed():
-    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # or the debugger warns of nothing
     for name in NEEDED:
         try:
             importlib.import_module(name)
@@ -207,10 +206,12 @@ def main():
     gc.disable()
     watched = packages()
     known = descriptors()
+    environment = dict(os.environ)
     library = open_library()
     kernel = open_script(KERNEL_SCRIPT, "zygote_kernel")
     load_needed()
     preload(sys.argv[3:-1], known)
+    by_imports = {name: value for name, value in os.environ.items() if environment.get(name) != value}
     setup = kernel.Setup(SETUP_SCRIPT)
     app = kernel.prepare(json.loads(sys.argv[2]))
     why = leftovers(known)
@@ -228,7 +229,7 @@ def main():
     if library.zygote_wait(CHANNEL) != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
-    kernel.run(library, app, setup)
+    kernel.run(library, app, setup, by_imports)
 
 
 main()

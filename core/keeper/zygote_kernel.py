@@ -132,15 +132,19 @@ def reset_signals():
         signal.signal(number, signal.SIG_IGN)
 
 
-def set_environment(environment):
-    os.environ.clear()
-    for entry in environment:
+def set_environment(entries):
+    for entry in entries:
         name, _, value = entry.partition(b"=")
         os.environb[name] = value
 
 
-def show(library, arguments):
-    entries = [name + b"=" + value for name, value in os.environb.items()]
+def replace_environment(entries, by_imports):
+    os.environ.clear()
+    os.environ.update(by_imports)
+    set_environment(entries)
+
+
+def show(library, arguments, entries):
     library.zygote_show(
         (ctypes.c_char_p * (len(arguments) + 1))(*arguments, None),
         (ctypes.c_char_p * (len(entries) + 1))(*entries, None),
@@ -192,20 +196,25 @@ def add_user_packages():
 
 def move_in(shell, app):
     """The shell was made in another place, for no kernel in particular."""
-    from IPython.utils.path import get_home_dir
     from pickleshare import PickleShareDB
 
     shell.parent = shell.kernel = app.kernel
     shell.ipython_dir = app.ipython_dir
     shell.profile_dir = app.profile_dir
     shell.db = PickleShareDB(os.path.join(app.profile_dir.location, "db"))
-    shell.starting_dir = os.getcwd()
-    shell.home_dir = shell.logger.home_dir = get_home_dir()
-    shell.history_manager.dir_hist[:] = [pathlib.Path.cwd()]
+    stand_here(shell)
     shell.sys_excepthook = sys.excepthook
     for name in ("stdin", "stdout", "stderr", "excepthook"):
         shell._orig_sys_module_state[name] = getattr(sys, name)
     shell.init_environment()
+
+
+def stand_here(shell):
+    from IPython.utils.path import get_home_dir
+
+    shell.starting_dir = os.getcwd()
+    shell.home_dir = shell.logger.home_dir = get_home_dir()
+    shell.history_manager.dir_hist[:] = [pathlib.Path.cwd()]
 
 
 def same_but_for_file(early, arguments):
@@ -239,46 +248,51 @@ def start_app(app, arguments):
     return app
 
 
-def attend(library, channel, arguments):
+def attend(library, channel, app, arguments, entries):
     """A kernel that waits for its task (core/keeper/spare.h) says so once it is
     ready, and is told when it has one."""
     import socket
 
     from tornado.ioloop import IOLoop
 
-    peer, loop = socket.socket(fileno=channel), IOLoop.current()
+    peer, loop, directory = socket.socket(fileno=channel), IOLoop.current(), os.getcwd()
 
     def answer(*_):
         loop.remove_handler(channel)
         message = peer.recv(1 << 16)
         if message:
-            for entry in message.split(b"\0")[1:]:
-                name, _, value = entry.partition(b"=")
-                os.environb[name] = value
-            show(library, arguments)
+            changed = message.split(b"\0")[1:]
+            names = tuple(entry.partition(b"=")[0] + b"=" for entry in changed)
+            set_environment(changed)
+            show(library, arguments, changed + [entry for entry in entries if not entry.startswith(names)])
             peer.send(b"here")
+            peer.recv(1)
+            sys.path[:] = [os.getcwd() if path == directory else path for path in sys.path]
+            stand_here(app.shell)
         peer.close()
 
     loop.add_handler(channel, answer, loop.READ)
     loop.add_callback(peer.send, b"ready")
 
 
-def run(library, app, setup):
+def run(library, app, setup, by_imports):
     gc.enable()
     reset_signals()
     arguments = texts(library.zygote_arguments())
-    set_environment(texts(library.zygote_environment()))
-    show(library, arguments)
+    entries = texts(library.zygote_environment())
+    replace_environment(entries, by_imports)
+    show(library, arguments, entries)
     renew_randomness()
     renew_identity()
     add_user_packages()
     words = [os.fsdecode(argument) for argument in arguments]
     own = words[words.index("-m") + 2 :]
     sys.orig_argv[:] = words
+    sys.path.insert(0, os.getcwd())
     sys.argv[:] = [importlib.util.find_spec("ipykernel_launcher").origin, *own]
     app = start_app(app, own)
     setup.run(app.abs_connection_file)
     channel = library.zygote_attendance()
     if channel > 0:
-        attend(library, channel, arguments)
+        attend(library, channel, app, arguments, entries)
     app.start()

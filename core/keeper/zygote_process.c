@@ -30,6 +30,8 @@ extern const char zygote_library[], zygote_library_end[];
  * (zygote_show): a last argument and a variable of so many spaces. */
 #define ARGUMENT_ROOM 384
 #define VARIABLE_ROOM 4096
+/* debugpy warns of modules that are frozen, in vain: nobody debugs a zygote. */
+#define QUIET_DEBUGGER "PYDEVD_DISABLE_FILE_VALIDATION=1"
 
 struct ends {
   int channel[2], words[2], library, script, kernel, setup;
@@ -101,9 +103,10 @@ static char **compose_environment(char *const *environment) {
   size_t count = 0;
   while (environment[count] != NULL)
     count++;
-  char **list = mem_array(count + 2, sizeof *list);
+  char **list = mem_array(count + 3, sizeof *list);
   for (size_t i = 0; i < count; i++)
     list[i] = mem_copy_text(environment[i]);
+  list[count++] = mem_copy_text(QUIET_DEBUGGER);
   list[count] = mem_format("CELLPOST_ROOM=%*s", VARIABLE_ROOM, "");
   return list;
 }

@@ -65,8 +65,9 @@ class Keeper:
         self.conf = directory / "cellpost.conf"
         self.log = directory / "keeper.log"
         self.socket = self.run / "keeper.sock"
-        self.settings = {"max_kernels": 64, "idle_timeout": 0, "terminate_grace": 1, "kernelspec_path": self.specs}
+        self.settings = {"max_kernels": 64, "idle_timeout": 0, "terminate_grace": 1, "kernelspec_path": self.specs, "warm": "off"}
         self.jail = "off"  # scripts look around freely; the jail has tests of its own
+        self.log_level = "info"
         self.process = None
         self.specs.mkdir()
 
@@ -74,7 +75,7 @@ class Keeper:
         self.settings.update(settings)
         self.conf.write_text(
             f"[state]\nstate_directory = {self.state}\nrun_directory = {self.run}\n"
-            f"[jail]\njail = {self.jail}\n[kernels]\n"
+            f"[jail]\njail = {self.jail}\n[log]\nlog_level = {self.log_level}\n[kernels]\n"
             + "".join(f"{key} = {value}\n" for key, value in self.settings.items())
         )
 
@@ -167,8 +168,8 @@ class Keeper:
         assert "Sanitizer" not in log and "runtime error" not in log, log
 
 
-@pytest.fixture
-def keeper():
+@contextlib.contextmanager
+def keeper_of_ones_own():
     directory = pathlib.Path(tempfile.mkdtemp(prefix="cellpost-keeper-"))
     directory.chmod(0o755)
     made = Keeper(directory)
@@ -181,6 +182,33 @@ def keeper():
     finally:
         shutil.rmtree(directory)
     assert leftover == [] and strays == []
+
+
+@pytest.fixture
+def keeper():
+    with keeper_of_ones_own() as made:
+        yield made
+
+
+@pytest.fixture
+def start():
+    """start(keeper, task, settings…): a client of its kernel."""
+    from kernel_client import Kernel
+
+    opened = []
+
+    def connect(keeper, task, verb="start", **settings):
+        with contextlib.suppress(Exception):
+            keeper.task(task, kernelspec="python3", **settings)
+        kernel = Kernel(keeper.ask(verb=verb, task=task))
+        opened.append((keeper, task, kernel))
+        return kernel
+
+    yield connect
+    for keeper, task, kernel in opened:
+        kernel.close()
+        with contextlib.suppress(Exception):
+            keeper.stop(task)
 
 
 @pytest.fixture(scope="session")
