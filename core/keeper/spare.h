@@ -15,8 +15,8 @@
  * (SOCK_SEQPACKET). It says "ready" once its event loop turns; it is asked with
  * "take", behind which stand variables of the environment that change, each as
  * NUL and NAME=value; it answers "here". When the other end closes, its
- * workspace stands in its place, and it closes its own. Nobody's code has run in
- * it before. */
+ * workspace stands in its place, and it closes its own. Nobody's code has run
+ * in it before. */
 #ifndef CELLPOST_KEEPER_SPARE_H
 #define CELLPOST_KEEPER_SPARE_H
 
