@@ -16,6 +16,8 @@ import requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 MODE = os.environ.get("CELLPOST_MODE", "release")
+# For every instance that is not told otherwise: "kernels.warm=off kernels.spares=0"
+SETTINGS = dict(pair.split("=", 1) for pair in os.environ.get("CELLPOST_SETTINGS", "").split())
 LIMIT = 60  # seconds that anything may take
 JSON = {"Content-Type": "application/json"}
 
@@ -53,7 +55,7 @@ class Instance:
 
     def __init__(self, settings=None, mode=MODE, directory=None):
         self.mode = mode
-        self.settings = dict(settings or {})
+        self.settings = SETTINGS | dict(settings or {})
         self.state = pathlib.Path(directory or tempfile.mkdtemp(prefix="cellpost-", dir="/tmp"))
         self.state.chmod(0o755)
         self.port = free_port()
