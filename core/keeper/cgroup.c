@@ -34,14 +34,17 @@ void cgroup_give_up(struct cgroup_host *host, enum cgroup_controller controller,
   host->faults[controller] = buf_take(&text);
 }
 
-static int read_view(struct buf *mountinfo, struct buf *membership,
+/* As this process sees it, of this process (pid 0) or another one. */
+static int read_view(int64_t pid, struct buf *mountinfo, struct buf *membership,
                      struct err *err) {
+  char path[64] = "/proc/self/cgroup";
+  if (pid != 0)
+    snprintf(path, sizeof path, "/proc/%lld/cgroup", (long long)pid);
   CLEANUP(mem_close_descriptor)
   int mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-  CLEANUP(mem_close_descriptor)
-  int groups = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+  CLEANUP(mem_close_descriptor) int groups = open(path, O_RDONLY | O_CLOEXEC);
   if (mounts < 0 || groups < 0)
-    return err_errno(err, ERR_IO, errno, "cannot read /proc/self");
+    return err_errno(err, ERR_IO, errno, "cannot read %s", path);
   if (fs_read_all(mounts, mountinfo, err) != 0 ||
       fs_read_all(groups, membership, err) != 0)
     return -1;
@@ -75,7 +78,7 @@ int cgroup_host_open(const char *base, const char *instance,
                      struct err *err) {
   CLEANUP(buf_free) struct buf mountinfo = BUF_INIT(4 * BUF_SMALL);
   CLEANUP(buf_free) struct buf membership = BUF_INIT(BUF_SMALL);
-  if (view == NULL && read_view(&mountinfo, &membership, err) != 0)
+  if (view == NULL && read_view(0, &mountinfo, &membership, err) != 0)
     return -1;
   struct cgroup_view own = {buf_string(&mountinfo), buf_string(&membership)};
   CLEANUP(mem_free_pointer)
@@ -234,6 +237,46 @@ void cgroup_read_usage(const struct cgroup *group, struct cgroup_usage *ret) {
     cgroup_backend_of(group)->read_usage(group, ret);
   else
     *ret = (struct cgroup_usage){-1, -1, -1, -1, -1, -1, -1, -1};
+}
+
+static bool is_named(const char *directory, const char *name) {
+  const char *last = directory == NULL ? NULL : strrchr(directory, '/');
+  return last != NULL && strcmp(last + 1, name) == 0;
+}
+
+static int open_meter(const struct cgroup *group,
+                      enum cgroup_controller controller, const char *name,
+                      const char *file) {
+  const char *directory = group->directories[controller];
+  return is_named(directory, name) ? cgroup_open_file(directory, file, O_RDONLY)
+                                   : -1;
+}
+
+static void host_clear(struct cgroup_host *host) {
+  cgroup_clear(&host->base);
+  for (size_t i = 0; i < CGROUP_COUNT; i++)
+    free(host->faults[i]);
+}
+
+int cgroup_open_meters(int64_t pid, const char *name,
+                       struct cgroup_meters *ret) {
+  CLEANUP(buf_free) struct buf mountinfo = BUF_INIT(4 * BUF_SMALL);
+  CLEANUP(buf_free) struct buf membership = BUF_INIT(BUF_SMALL);
+  if (read_view(pid, &mountinfo, &membership, NULL) != 0)
+    return -1;
+  struct cgroup_view view = {buf_string(&mountinfo), buf_string(&membership)};
+  CLEANUP(host_clear) struct cgroup_host host = {0};
+  cgroup_locate(&view, NULL, &host);
+  if (host.base.version == 0)
+    return -1;
+  const struct cgroup_backend *backend = cgroup_backend_of(&host.base);
+  int cpu = open_meter(&host.base, CGROUP_ACCOUNT, name, backend->cpu_file);
+  if (cpu < 0)
+    return -1;
+  ret->cpu = cpu;
+  ret->cpu_unit = backend->cpu_unit;
+  ret->peak = open_meter(&host.base, CGROUP_MEMORY, name, backend->peak_file);
+  return 0;
 }
 
 struct cgroup_watch cgroup_watch_memory(const struct cgroup *group,

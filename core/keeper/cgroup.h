@@ -99,6 +99,17 @@ int cgroup_enter(const int *entries, int count, struct err *err);
 
 void cgroup_read_usage(const struct cgroup *group, struct cgroup_usage *ret);
 
+/* The files that count, open for reading; each begins with a number or with
+ * "NAME NUMBER". */
+struct cgroup_meters {
+  int cpu, peak;    /* the caller's; peak -1: there is none */
+  int64_t cpu_unit; /* of `cpu`, in a microsecond */
+};
+/* Of the group that a process is in, when its name is `name`; else -1. Needs no
+ * privilege. */
+int cgroup_open_meters(int64_t pid, const char *name,
+                       struct cgroup_meters *ret);
+
 /* Tells when memory gets tight, so that nobody needs to look all the time:
  * poll(2) `descriptor` for `events`. It may speak up too often, and for page
  * cache too: the usage tells. */

@@ -30,6 +30,8 @@ struct cgroup_backend {
   struct cgroup_watch (*watch)(const struct cgroup *group, int64_t soft);
   /* Keeps those in the group from running on, or kills them at once. */
   void (*freeze)(const struct cgroup *group, bool frozen);
+  const char *cpu_file, *peak_file;
+  int64_t cpu_unit; /* of what cpu_file counts in, in a microsecond */
 };
 extern const struct cgroup_backend cgroup_version_1, cgroup_version_2;
 /* Of a group whose version is not 0. */

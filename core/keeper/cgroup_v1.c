@@ -118,5 +118,11 @@ static void freeze(const struct cgroup *group, bool frozen) {
     poll(NULL, 0, 1);
 }
 
-const struct cgroup_backend cgroup_version_1 = {prepare, limit, read_usage,
-                                                watch, freeze};
+const struct cgroup_backend cgroup_version_1 = {prepare,
+                                                limit,
+                                                read_usage,
+                                                watch,
+                                                freeze,
+                                                "cpuacct.usage",
+                                                "memory.max_usage_in_bytes",
+                                                1000};

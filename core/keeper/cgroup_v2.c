@@ -164,5 +164,5 @@ static void freeze(const struct cgroup *group, bool frozen) {
   cgroup_write(directory, "cgroup.freeze", frozen ? "1" : "0");
 }
 
-const struct cgroup_backend cgroup_version_2 = {prepare, limit, read_usage,
-                                                watch, freeze};
+const struct cgroup_backend cgroup_version_2 = {
+    prepare, limit, read_usage, watch, freeze, "cpu.stat", "memory.peak", 1};

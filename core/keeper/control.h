@@ -42,6 +42,9 @@ struct control_kernel {
   char stderr_tail[8192]; /* the end of its log, UTF-8 */
   /* usage, -1 unknown; cumulative for the whole life */
   int64_t cpu_us, memory_bytes, memory_peak_bytes, memory_limit_bytes;
+  /* when its jail interrupted it last, since memory got tight or the workspace
+     was over its size; wall clock, microseconds, 0: never */
+  int64_t memory_tight_at, workspace_over_at;
 };
 
 /* Each call connects, asks, waits at most timeout_ms for the answer, closes.

@@ -167,6 +167,8 @@ static const struct {
     VALUE(memory_bytes, VALUE_INTEGER),
     VALUE(memory_peak_bytes, VALUE_INTEGER),
     VALUE(memory_limit_bytes, VALUE_INTEGER),
+    VALUE(memory_tight_at, VALUE_INTEGER),
+    VALUE(workspace_over_at, VALUE_INTEGER),
 };
 
 int control_answer_encode(const struct control_kernel *kernel,

@@ -150,8 +150,7 @@ static int add_arguments(struct list *list, char *const *argv,
                          struct err *err) {
   struct stat status;
   for (; *argv != NULL; argv++)
-    if (**argv == '/' && stat(*argv, &status) == 0 &&
-        (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)) &&
+    if (**argv == '/' && stat(*argv, &status) == 0 && S_ISREG(status.st_mode) &&
         add(list, *argv, err) != 0)
       return -1;
   return 0;

@@ -101,13 +101,21 @@ static enum jail_verdict look_at_memory(struct jail_watch *watch, int64_t now) {
   return JAIL_INTERRUPT;
 }
 
+/* What was killed for lack of memory and left the kernel alive is no reason of
+ * its end later on. A process that was killed takes a while to end: so what
+ * counts is as old as the look before this one. */
+static void forget_kills(struct jail_watch *watch, int64_t now) {
+  watch->oom_kills = watch->oom_kills_seen;
+  watch->oom_kills_seen = now;
+}
+
 /* A kernel that has computed nothing has written nothing. */
 static bool was_idle(struct jail_watch *watch) {
   struct cgroup_usage usage;
   if (watch->group == NULL)
     return false;
   cgroup_read_usage(watch->group, &usage);
-  watch->oom_kills = usage.oom_kills;
+  forget_kills(watch, usage.oom_kills);
   bool idle = usage.cpu_us >= 0 && usage.cpu_us == watch->cpu_us;
   watch->cpu_us = usage.cpu_us;
   return idle;

@@ -1,13 +1,15 @@
-/* What a shim looks after while its kernel runs: memory that gets tight, and
- * the size of the workspace.
+/* What a shim looks after while its kernel runs.
  *
- *   memory     Beyond jail_limits_soft_memory the run is interrupted, once for
- *              each time that it gets there (and again when it grows on):
- * before the hard limit ends the kernel with all its variables. Page cache does
- * not count, the system takes it back. workspace  Beyond its bytes or files the
- * run is interrupted; what still grows a second later is killed. run        The
- * directory of the sockets holds a handful of them and nothing else; a kernel
- * that puts more there is killed. */
+ * Memory: beyond jail_limits_soft_memory the run is interrupted, once for each
+ * time that it gets there and again when it grows on, before the hard limit
+ * ends the kernel with all its variables. Page cache does not count: the system
+ * takes it back.
+ *
+ * The workspace: beyond its bytes or files the run is interrupted; what still
+ * grows a second later is killed.
+ *
+ * The directory of the sockets: it holds a handful of them and nothing else; a
+ * kernel that puts more there is killed. */
 #ifndef CELLPOST_KEEPER_JAIL_WATCH_H
 #define CELLPOST_KEEPER_JAIL_WATCH_H
 
@@ -43,10 +45,11 @@ struct jail_watch {
   int64_t memory_at;  /* when to look at memory (monotonic), 0: when told to */
   int workspace, run; /* open directories, -1: not watched */
   struct jail_quota quota;
-  int64_t quota_at;      /* when to look at files, 0: never */
-  int64_t cpu_us;        /* when they were looked at */
-  int64_t oom_kills;     /* so far */
-  enum exit_cause cause; /* of the last verdict */
+  int64_t quota_at;       /* when to look at files, 0: never */
+  int64_t cpu_us;         /* when they were looked at */
+  int64_t oom_kills;      /* that are no reason of the kernel's end */
+  int64_t oom_kills_seen; /* at the last look */
+  enum exit_cause cause;  /* of the last verdict */
 };
 
 /* In the shim, as long as it may open things. Takes what the jail has. */

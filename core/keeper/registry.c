@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/ending.h"
+#include "core/keeper/jail_notice.h"
 #include "core/keeper/log_ring.h"
 #include "core/keeper/process.h"
 #include "core/keeper/strays.h"
@@ -165,10 +166,15 @@ static void record_end(struct kernel *kernel) {
   kernel->retry_at = clock_monotonic_ns() + RETRY_NS;
 }
 
-static void read_tail(const struct kernel *kernel, struct control_kernel *ret) {
+static void read_files(const struct kernel *kernel,
+                       struct control_kernel *ret) {
   CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
-  if (directory >= 0)
-    log_ring_tail(directory, ret->stderr_tail, sizeof ret->stderr_tail);
+  if (directory < 0)
+    return;
+  log_ring_tail(directory, ret->stderr_tail, sizeof ret->stderr_tail);
+  struct jail_notice notice = jail_notice_read(directory);
+  ret->memory_tight_at = notice.memory_at;
+  ret->workspace_over_at = notice.workspace_at;
 }
 
 static void describe(const struct kernel *kernel, struct control_kernel *ret) {
@@ -196,7 +202,7 @@ static void finish(struct kernel *kernel, const struct exit_record *record) {
   last->memory_peak_bytes = record == NULL ? 0 : record->memory_peak;
   if (record != NULL && record->memory_limit > 0)
     last->memory_limit_bytes = record->memory_limit;
-  read_tail(kernel, last);
+  read_files(kernel, last);
   kernel->last = last;
   kernel->ended = true;
   if (kernel->asked == KERNEL_END_NONE)
@@ -290,7 +296,7 @@ void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
   process_usage(ret->pid, &ret->cpu_us, &ret->memory_peak_bytes);
   ret->memory_bytes = process_memory(ret->pid);
   tell_usage(kernel, ret);
-  read_tail(kernel, ret);
+  read_files(kernel, ret);
 }
 
 /* One of the past, of which only the row is left. */

@@ -138,9 +138,10 @@ static void keep_rules(struct shim *shim, bool told) {
   enum jail_verdict verdict = jail_watch_turn(&shim->watch, told);
   if (verdict == JAIL_FINE)
     return;
-  jail_notice_add(shim->directory, shim->watch.cause);
   if (verdict == JAIL_KILL_NOW)
     shim->record.cause = shim->watch.cause;
+  else
+    jail_notice_write(shim->directory, shim->watch.cause);
   signal_kernel(shim, verdict == JAIL_KILL_NOW ? SIGKILL : SIGINT);
 }
 

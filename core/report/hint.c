@@ -314,9 +314,14 @@ static void memory_exhausted(struct hint *hint) {
     add_size(out, source->memory_peak);
     buf_text(out, ")");
   }
-  buf_text(out, ". All variables are lost; files are kept. Load less at once "
-                "(chunks, fewer columns, smaller types) and free what is not "
-                "needed with del.");
+  if (source->state_kept)
+    buf_text(out, ", and the cell was interrupted before it was killed. "
+                  "Variables are kept. Free what is not needed with del, and "
+                  "load less at once (chunks, fewer columns, smaller types).");
+  else
+    buf_text(out, ". All variables are lost; files are kept. Load less at once "
+                  "(chunks, fewer columns, smaller types) and free what is not "
+                  "needed with del.");
 }
 
 static void kernel_died(struct hint *hint) {

@@ -175,7 +175,7 @@ const char *passage_of_status(const char *status) {
       {"interrupted", "the run was interrupted"},
       {"cancelled", "the run was cancelled"},
       {"output_limit", "the code wrote more output than one run may"},
-      {"oom", "the kernel was killed at its memory limit"},
+      {"oom", "the kernel reached its memory limit"},
       {"kernel_died", "the kernel process ended during the run"},
       {"lost", "how the run ended is not known"},
   };

@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/keeper/process.h"
+#include "core/keeper/control.h"
 #include "core/notebook/media.h"
 #include "core/report/text.h"
 #include "core/run/answer.h"
@@ -30,6 +30,43 @@ static enum run_status status_of(const struct conclusion *c) {
   return failed ? RUN_ERROR : RUN_OK;
 }
 
+/* Python names what an interrupt raises, and what a lack of memory does. */
+static bool may_be_interrupted(const struct conclusion *c) {
+  static const char *const names[] = {"KeyboardInterrupt", "MemoryError"};
+  const char *language = c->drive->lease->cached->info.language;
+  const char *ename = json_get_text(conclude_kernel_error(c), "ename");
+  if (language == NULL || strcmp(language, "python") != 0)
+    return true;
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    if (ename != NULL && strcmp(ename, names[i]) == 0)
+      return true;
+  return false;
+}
+
+/* A rule of the kernel's jail may have interrupted the cell: to the kernel that
+ * is an interrupt like any other. */
+static void look_at_rules(struct conclusion *c) {
+  struct run_record *record = c->record;
+  const struct engine *engine = c->drive->engine;
+  if (record->status != RUN_ERROR || c->drive->died || !may_be_interrupted(c))
+    return;
+  struct control_kernel *CLEANUP(mem_free_pointer) told = mem_new(sizeof *told);
+  if (control_status(engine->keeper_socket, c->drive->lease->kernel.id, told,
+                     NULL) < 0)
+    return;
+  if (told->memory_tight_at >= record->started_at) {
+    record->status = RUN_OOM;
+    c->drive->ended_by = "SIGINT";
+    c->drive->end.memory_limit = told->memory_limit_bytes;
+  } else if (told->workspace_over_at >= record->started_at) {
+    record->status = RUN_INTERRUPTED;
+    c->drive->ended_by = "SIGINT";
+    drive_note(c->drive, "the cell was interrupted since the task's files had "
+                         "grown beyond what they may hold together: delete "
+                         "what is not needed");
+  }
+}
+
 static void describe_death(const struct drive *drive,
                            struct run_record *record) {
   if (!drive->died)
@@ -47,15 +84,15 @@ static void describe_death(const struct drive *drive,
 
 static void measure(const struct conclusion *c) {
   struct run_record *record = c->record;
-  int64_t cpu_us = -1, peak = -1;
-  record->cpu_ms = record->memory_peak_bytes = -1;
-  if (process_usage(c->drive->lease->kernel.pid, &cpu_us, &peak) == 0) {
-    record->memory_peak_bytes = peak;
-    if (c->cpu_before_us >= 0)
-      record->cpu_ms = (cpu_us - c->cpu_before_us) / 1000;
-  } else if (c->drive->died && c->drive->end.memory_peak > 0) {
+  const struct meter *meter = c->drive->lease->memory->meter;
+  int64_t cpu_us = meter_cpu(meter);
+  record->cpu_ms = -1;
+  if (cpu_us >= 0 && c->cpu_before_us >= 0)
+    record->cpu_ms = (cpu_us - c->cpu_before_us) / 1000;
+  record->memory_peak_bytes = meter_peak(meter);
+  if (record->memory_peak_bytes < 0 && c->drive->died &&
+      c->drive->end.memory_peak > 0)
     record->memory_peak_bytes = c->drive->end.memory_peak;
-  }
   record->output_bytes = (int64_t)collector_bytes(c->drive->collector);
 }
 
@@ -261,6 +298,7 @@ void conclude(struct conclusion *c) {
   c->outputs = collector_outputs(c->drive->collector);
   live_unlock(c->drive->live);
   record->status = status_of(c);
+  look_at_rules(c);
   record->execution_count = c->drive->execution.execution_count;
   record->ended_by = mem_copy_text(c->drive->ended_by);
   describe_death(c->drive, record);

@@ -27,6 +27,7 @@ static void free_memory(void *pointer) {
   if (memory == NULL)
     return;
   notebook_close(memory->notebook);
+  meter_close(memory->meter);
   json_free(memory->late);
   free(memory->aside);
   kernel_record_free(&memory->kernel);
@@ -171,6 +172,7 @@ static struct lease_memory *recall(struct engine *engine,
   struct lease_memory *memory = mem_new(sizeof *memory);
   memory->kernel = lease->kernel;
   memory->process = lease->process;
+  memory->meter = meter_open(lease->kernel.pid, lease->kernel.id);
   struct kernelspec *CLEANUP(kernelspec_done) spec = NULL;
   const char *name = lease->kernel.kernelspec;
   bool found =

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/jupyter/cache.h"
+#include "core/keeper/meter.h"
 #include "core/notebook/writer.h"
 #include "core/run/engine.h"
 #include "core/store/kernel.h"
@@ -20,7 +21,8 @@
  * outputs that no answer has told yet (they are recorded all the same). */
 struct lease_memory {
   struct kernel_record kernel;
-  int process;                      /* pidfd */
+  int process; /* pidfd */
+  struct meter *meter;
   struct notebook *notebook;        /* or NULL */
   const struct notebook *described; /* the one whose metadata is set */
   bool dumps_stack; /* SIGUSR2 writes stack.txt (faulthandler) */

@@ -9,7 +9,6 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/process.h"
 #include "core/notebook/stream_join.h"
 #include "core/run/answer.h"
 #include "core/run/cells.h"
@@ -147,7 +146,7 @@ static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
   if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
                      &c->before, &fault) < 0)
     drive_note(drive, "changed files are not listed: %s", fault.text);
-  c->cpu_before_us = process_cpu(lease->kernel.pid);
+  c->cpu_before_us = meter_cpu(lease->memory->meter);
   if (drive_run(drive, err) < 0) {
     if (c->cell != NULL)
       mark_not_run(drive, record->task, &cell);

@@ -68,13 +68,14 @@ def test_memory_is_told_before_it_is_gone(prisoner, neighbour):
     with neighbour() as others:
         answer = prisoner.run("held = []\nwhile True: held.append(bytearray(1 << 20))")
     assert others.slowest() < SLOW
-    assert answer["status"] == "error" and answer["error"]["ename"] in ("KeyboardInterrupt", "MemoryError")
-    assert answer["kernel"]["state"] == "kept"
+    assert (answer["status"], answer["kernel"]["state"], answer["ended_by"]) == ("oom", "kept", "SIGINT")
+    assert "512 MiB" in answer["error"]["hint"] and "Variables are kept" in answer["error"]["hint"]
     # what is held is not growing: the kernel can be used, and can give it back
     assert prisoner.says("print(x, len(held) > 300)") == "5 True\n"
     assert prisoner.says("del held; print(x)") == "5\n"
     again = prisoner.run("held = []\nwhile True: held.append(bytearray(1 << 20))")
-    assert again["kernel"]["state"] == "kept"
+    assert (again["status"], again["kernel"]["state"]) == ("oom", "kept")
+    assert prisoner.run("1/0")["status"] == "error"  # which is no matter of memory
 
 
 BOMBS = [
@@ -114,7 +115,7 @@ def test_the_death_of_a_child_is_not_put_down_to_the_kernel(prisoner):
     assert answer["status"] in ("ok", "oom")  # with version 2 of control groups all are killed together
     if answer["status"] == "ok":
         assert answer["stdout"] == "-9\n"
-        died = prisoner.run("import time; time.sleep(3); import os; os.kill(os.getpid(), 9)")
+        died = prisoner.run("import time; time.sleep(6); import os; os.kill(os.getpid(), 9)")
         assert died["status"] == "kernel_died" and "signal 9" in died["kernel"]["reason"]
 
 
@@ -130,8 +131,8 @@ def test_a_disk_is_not_filled(prisoner, neighbour):
     with neighbour() as others:
         answer = prisoner.run(code, timeout=60)
     assert others.slowest() < SLOW
-    assert answer["status"] == "error" and answer["error"]["ename"] == "KeyboardInterrupt"
-    assert answer["kernel"]["state"] == "kept"
+    assert (answer["status"], answer["kernel"]["state"]) == ("interrupted", "kept")
+    assert "grown beyond" in answer["notes"][0]
     prisoner.run("import os\nfor name in os.listdir(): os.remove(name)")
     prisoner.still_works()
 
@@ -160,7 +161,7 @@ def test_a_million_files_are_not_made(prisoner, neighbour):
     with neighbour() as others:
         answer = prisoner.run(code, timeout=60)
     assert others.slowest() < SLOW
-    assert answer["status"] == "error" and answer["error"]["ename"] == "KeyboardInterrupt"
+    assert answer["status"] == "interrupted" and answer["error"]["ename"] == "KeyboardInterrupt"
     count = sum(1 for _ in prisoner.instance.task_directory(prisoner.task).rglob("*"))
     assert 2000 < count < 1000000
 
@@ -668,3 +669,13 @@ def test_limits_out_of_range_are_refused_by_name(guarded):
         response = guarded.put("never", limits=limits)
         assert response.status_code == 422 and f"limits.{field}" in response.json()["detail"]
     assert guarded.get("/v1/tasks/never").status_code == 404
+
+
+def test_what_children_use_counts(prisoner):
+    code = """
+    import subprocess, sys
+    subprocess.run([sys.executable, "-c", "a = bytearray(100 << 20); sum(range(20_000_000))"])
+    """
+    prisoner.run("1")
+    usage = prisoner.run(code)["usage"]
+    assert usage["cpu_ms"] > 100 and usage["memory_peak_bytes"] > 100 * MIB

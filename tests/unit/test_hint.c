@@ -180,6 +180,12 @@ static void statuses_say_what_survived(void **state) {
         "GiB). All variables are lost; files are kept. Load less at once "
         "(chunks, fewer columns, smaller types) and free what is not needed "
         "with del.");
+  oom.state_kept = true;
+  check("oom, kept", &oom,
+        "The kernel needed more memory than its limit of 512 MiB (peak 1.5 "
+        "GiB), and the cell was interrupted before it was killed. Variables "
+        "are kept. Free what is not needed with del, and load less at once "
+        "(chunks, fewer columns, smaller types).");
   struct hint_source died = {.status = "kernel_died"};
   check("kernel_died", &died,
         "All variables are lost; files are kept. Run again the cells that "

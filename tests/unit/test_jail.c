@@ -261,10 +261,10 @@ static void nobody_else_is_seen(void **state) {
   need(prison, JAIL_MOUNT);
   need(prison, JAIL_PID);
   assert_says(prison,
-              "echo $$; ls /proc | grep -c '^[0-9]' ; ls -d /proc/1; "
+              "echo $$; set -- /proc/[0-9]*; echo $*; ls -d /proc/1; "
               "kill -9 1; kill -0 1; for i in 1 2 3; do :; done; echo lives; "
               "cat /proc/cmdline | wc -c; ls /proc/bus | wc -l",
-              "2\n3\n"
+              "2\n/proc/2\n"
               "ls: cannot access '/proc/1': No such file or directory\n"
               "sh: 1: kill: Operation not permitted\n\n"
               "sh: 1: kill: Operation not permitted\n\nlives\n0\n0\n");
@@ -488,6 +488,56 @@ static void a_replaced_workspace_is_refused(void **state) {
   jail_host_started(&order.jail);
 }
 
+/* Where a version 2 file system is mounted, whatever controllers it has. */
+static const char *unified_mount(void) {
+  static const char *const places[] = {"/sys/fs/cgroup/unified",
+                                       "/sys/fs/cgroup"};
+  for (size_t i = 0; i < COUNT_OF(places); i++) {
+    CLEANUP(mem_free_pointer)
+    char *procs = mem_format("%s/cgroup.procs", places[i]);
+    CLEANUP(mem_free_pointer)
+    char *version = mem_format("%s/cgroup.controllers", places[i]);
+    if (access(procs, W_OK) == 0 && access(version, R_OK) == 0)
+      return places[i];
+  }
+  return NULL;
+}
+
+static void a_kernel_is_born_in_its_group(void **state) {
+  (void)state;
+  const char *mount = unified_mount();
+  if (mount == NULL)
+    skip();
+  char name[64];
+  snprintf(name, sizeof name, "cellpost-unit-%d", (int)getpid());
+  CLEANUP(mem_free_pointer) char *path = mem_format("%s/%s", mount, name);
+  assert_int_equal(mkdir(path, 0755), 0);
+  struct jail jail = {.group_directory =
+                          open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                      .entry_count = 1};
+  int report[2];
+  assert_int_equal(pipe(report), 0);
+  pid_t pid = jail_fork_kernel(&jail);
+  if (pid == 0) {
+    char text[4096];
+    int file = open("/proc/self/cgroup", O_RDONLY);
+    ssize_t got = read(file, text, sizeof text - 1);
+    text[got > 0 ? got : 0] = '\0';
+    /* there is nothing left to enter */
+    bool right = strstr(text, name) != NULL && jail.entry_count == 0;
+    _exit(write(report[1], right ? "y" : "n", 1) == 1 ? 0 : 1);
+  }
+  assert_true(pid > 0);
+  char answer = 0;
+  assert_int_equal(read(report[0], &answer, 1), 1);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  close(report[0]);
+  close(report[1]);
+  close(jail.group_directory);
+  assert_int_equal(rmdir(path), 0);
+  assert_int_equal(answer, 'y');
+}
+
 static void nothing_less_than_required_is_taken(void **state) {
   struct prison *prison = *state;
   open_host(prison, "");
@@ -538,6 +588,7 @@ int main(int argc, char **argv) {
       TEST(the_kernel_is_known_by_its_pid_outside),
       TEST(another_keeper_knows_it_again),
       TEST(a_replaced_workspace_is_refused),
+      cmocka_unit_test(a_kernel_is_born_in_its_group),
       TEST(nothing_less_than_required_is_taken),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

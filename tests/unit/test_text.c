@@ -149,7 +149,7 @@ static const struct row rows[] = {
      .text = "1\n[kernel_died: the kernel process ended during the run; all "
              "variables are lost (signal 9 (SIGKILL))]"},
     {"memory", "[]", .status = "oom", .state = "lost",
-     .text = "[oom: the kernel was killed at its memory limit; all variables "
+     .text = "[oom: the kernel reached its memory limit; all variables "
              "are lost]"},
 };
 
@@ -265,7 +265,7 @@ static void the_last_line_is_never_cut(void **state) {
   struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(text_compose(&source, &text), 0);
   assert_non_null(strstr(buf_string(&text),
-                         "[oom: the kernel was killed at its memory limit; all "
+                         "[oom: the kernel reached its memory limit; all "
                          "variables are lost]"));
   buf_free(&text);
   json_free(outputs);
