@@ -69,7 +69,8 @@ static void observe_payload(struct execution *execution,
     const char *source = json_get_text(item, "source");
     const struct json *data = json_get(item, "data");
     if (is(source, "ask_exit"))
-      execution->ask_exit = true;
+      execution->ask_exit =
+          !json_as_boolean(json_get(item, "keepkernel"), false);
     else if (is(source, "page") && json_kind(data) == JSON_OBJECT)
       replace(&execution->page, json_share(data));
   }

@@ -44,7 +44,8 @@ struct execution {
   bool idle;
   bool aborted;            /* reply status "aborted": nothing was run */
   bool failed;             /* reply status "error" */
-  bool ask_exit;           /* payload ask_exit: exit() was called */
+  bool ask_exit;           /* payload ask_exit: exit() was called, and
+                              not to keep the kernel */
   int64_t execution_count; /* from execute_input, else reply; -1: none */
   int64_t input_at_us, busy_at_us, idle_at_us,
       reply_at_us;               /* wall; 0: not yet */

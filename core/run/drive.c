@@ -23,8 +23,6 @@
 /* A run has ended when the kernel has replied and is idle. Once one of both has
  * come, the other one, which some kernels forget, is not waited for longer. */
 #define OTHER_HALF_PATIENCE (4 * CLOCK_S)
-/* exit() replies first and ends the process then. */
-#define EXIT_PATIENCE_MS 3000
 /* What a dead kernel had sent is read until it is quiet for so long. */
 #define LAST_WORDS_MS 30
 /* Messages taken from one channel before the others get their turn. */
@@ -80,11 +78,19 @@ static bool updates_shown(const struct drive *drive,
          collector_shows(drive->collector, message->content);
 }
 
-/* Lines given with the request in order, then the end of the input. */
+/* Lines given with the request in order, then the end of the input. Kernels
+ * other than Python's know no end, and some ask although they were told that
+ * there is nobody to ask (IRkernel): an empty line is all they can get. */
 static void answer_input(struct drive *drive, const struct message *message) {
   const char *line = json_text(json_at(drive->stdin_lines, drive->lines_given));
+  bool python = strcmp(drive->lease->cached->info.language, "python") == 0;
   if (line != NULL)
     drive->lines_given++;
+  else if (!python) {
+    line = "";
+    drive_note(drive, "the cell asked for a line of input that was not given "
+                      "with the request; it got an empty one");
+  }
   struct err err = {0};
   if (client_input(drive->lease->cached->channel, message, line, &err) < 0)
     drive_note(drive, "input() was not answered: %s", err.text);
@@ -287,13 +293,6 @@ static int send(struct drive *drive, struct err *err) {
   return 0;
 }
 
-/* exit() was called: the process will end in a moment, cleanly. */
-static void await_exit(struct drive *drive) {
-  struct pollfd process = {drive->lease->process, POLLIN, 0};
-  if (poll(&process, 1, EXIT_PATIENCE_MS) > 0)
-    drive_read_end(drive);
-}
-
 static int carry_out(struct drive *drive, struct err *err) {
   enum { ATTEMPTS = 2 };
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -320,7 +319,7 @@ int drive_run(struct drive *drive, struct err *err) {
     drive->deadline = now + drive->record->timeout_ms * CLOCK_MS;
   int result = carry_out(drive, err);
   if (result == 0 && drive->execution.ask_exit && !drive->died)
-    await_exit(drive);
+    drive_await_exit(drive);
   if (drive->step != DRIVE_RUNNING && !drive->died)
     drive_read_line(drive);
   if (drive->execution.page != NULL) {

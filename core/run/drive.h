@@ -71,6 +71,8 @@ void drive_end(struct drive *drive, enum run_status verdict);
 void drive_end_next(struct drive *drive);
 /* Takes the running line from the kernel's last stack dump. */
 void drive_read_line(struct drive *drive);
+/* exit() was called: sees to it that the kernel ends. */
+void drive_await_exit(struct drive *drive);
 /* The kernel's process has ended: how. */
 void drive_read_end(struct drive *drive);
 

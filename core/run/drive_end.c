@@ -13,6 +13,9 @@
 
 /* Some libraries swallow one KeyboardInterrupt; a second SIGINT follows. */
 #define SECOND_INTERRUPT_NS (1 * CLOCK_S)
+/* exit() replies first and ends the process then, or wants to be shut down. */
+#define EXIT_PATIENCE_MS 1000
+#define SHUTDOWN_PATIENCE_MS 3000
 /* How long a dead kernel's end may take to appear in the registry. */
 #define END_PATIENCE_MS 900
 #define DUMP_PAUSE_MS 5
@@ -119,4 +122,30 @@ void drive_read_end(struct drive *drive) {
                       "died, and not flushed, is missing");
   if (drive->step == DRIVE_KILLED)
     drive->ended_by = drive->end.signal == SIGKILL ? "SIGKILL" : "SIGTERM";
+}
+
+static bool ends_within(struct drive *drive, int timeout_ms) {
+  struct pollfd process = {drive->lease->process, POLLIN, 0};
+  if (poll(&process, 1, timeout_ms) <= 0)
+    return false;
+  drive_read_end(drive);
+  return true;
+}
+
+/* ipykernel ends by itself; other kernels leave that to who runs them (the
+ * payload's ask_exit says no more than that). */
+void drive_await_exit(struct drive *drive) {
+  if (ends_within(drive, EXIT_PATIENCE_MS))
+    return;
+  client_shutdown(drive->lease->cached->channel, false, NULL);
+  if (ends_within(drive, SHUTDOWN_PATIENCE_MS))
+    return;
+  struct err err = {0};
+  if (control_stop(drive->engine->keeper_socket, drive->lease->kernel.task,
+                   drive->lease->kernel.id, "stopped",
+                   "it was to end but did not", 20000, &err) < 0)
+    drive_note(drive, "the kernel was to end but could not be ended: %s",
+               err.text);
+  else
+    ends_within(drive, END_PATIENCE_MS);
 }

@@ -244,6 +244,7 @@ ENDS = [
     ("die SIGSEGV", "kernel_died", "signal 11", "last words\n"),
     ("die-after-reply", "kernel_died", "exit code 7", "out\n"),
     ("ask-exit", "ok", "exit()", ""),
+    ("ask-exit-only", "ok", "exit()", ""),
 ]
 
 
@@ -255,6 +256,10 @@ def test_deaths_in_the_middle(scripted, own):
         assert answer["kernel"]["state"] == "lost" and answer["kernel"]["generation"] == generation
         assert reason in answer["kernel"]["reason"], words
         notebooks.same_as(scripted, task, answer)
+
+
+def test_a_kernel_that_is_to_be_kept_is_kept(play):
+    assert play("ask-exit-only", "keep")["kernel"]["state"] == "kept"
 
 
 @pytest.mark.parametrize("behaviour", ["silent", "no-idle", "chatter", "staggered", "late", "bare-info"])

@@ -177,6 +177,15 @@ def ask_exit(kernel, request):
 
 
 @scenario
+def ask_exit_only(kernel, request, keep="no"):
+    """A good reply with payload ask_exit, but the kernel ends only when it is
+    told to; "keep": it says that it is to be kept."""
+    kernel.begin(request)
+    kernel.finish(request, payload=[{"source": "ask_exit",
+                                     "keepkernel": keep == "keep"}])
+
+
+@scenario
 def unknown_types(kernel, request):
     """Message types that nobody has heard of, on every channel."""
     kernel.begin(request)
