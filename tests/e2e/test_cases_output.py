@@ -10,20 +10,30 @@ from tests.e2e import notebooks
 from tests.instance import wait_for
 
 
+@pytest.fixture(scope="module")
+def output_task(session_instance):
+    """One kernel for all: no output may hurt it."""
+    yield "output"
+    answer = session_instance.post("output", "1")
+    assert answer["kernel"]["generation"] == 1 and answer["kernel"]["state"] == "kept"
+    session_instance.delete("output")
+
+
 @pytest.fixture
-def run(service, task):
+def run(service, output_task):
     """Runs a cell and checks that notebook and registry say the same."""
 
     def run(code, **fields):
-        answer = service.post(task, code, **fields)
-        notebooks.same_as(service, task, answer)
+        answer = service.post(output_task, code, **fields)
+        notebooks.same_as(service, output_task, answer)
         return answer
 
     return run
 
 
-def test_the_first_words_of_a_fresh_kernel(run):
-    assert run('print("hi")')["stdout"] == "hi\n"
+def test_the_first_words_of_a_fresh_kernel(service):
+    assert service.post("first-words", 'print("hi")')["stdout"] == "hi\n"
+    service.delete("first-words")
 
 
 def test_ten_thousand_flushes(run):
@@ -147,11 +157,11 @@ def test_a_display_is_updated_in_place(run):
     assert [output["data"] for output in answer["outputs"]] == [{"text/plain": "2"}]
 
 
-def test_a_later_cell_updates_an_earlier_one(service, task):
-    first = service.post(task, "h=display(1,display_id=True); print('x')")
-    second = service.post(task, "h.update(2)")
+def test_a_later_cell_updates_an_earlier_one(service, output_task):
+    first = service.post(output_task, "h=display(1,display_id=True); print('x')")
+    second = service.post(output_task, "h.update(2)")
     assert second["outputs"] == []
-    notebook = notebooks.read(service, task)
+    notebook = notebooks.read(service, output_task)
     assert notebooks.cell_of(notebook, first)["outputs"][0]["data"] == {"text/plain": ["2"]}
     again = service.get(f"/v1/runs/{first['run']}").json()
     assert again["outputs"][0]["data"] == {"text/plain": "2"}
@@ -186,51 +196,51 @@ def test_nan_is_never_written(run):
     assert answer["stderr"] == ""
 
 
-def test_large_integers_keep_their_digits(service, task):
+def test_large_integers_keep_their_digits(service, output_task):
     big = 2**80 + 1
-    service.post(task, f'display({{"application/json":{{"n":{big}}}}},raw=True)')
-    text = (service.task_directory(task) / "notebook.ipynb").read_text(encoding="utf-8")
+    service.post(output_task, f'display({{"application/json":{{"n":{big}}}}},raw=True)')
+    text = (service.task_directory(output_task) / "notebook.ipynb").read_text(encoding="utf-8")
     assert str(big) in text
 
 
-def test_output_of_a_thread_comes_late_and_is_told(service, task):
+def test_output_of_a_thread_comes_late_and_is_told(service, output_task):
     first = service.post(
-        task,
+        output_task,
         "import threading\ngo = threading.Event()\n"
         'threading.Thread(target=lambda: (go.wait(), print("late"))).start()',
     )
     assert first["stdout"] == ""
-    told = service.post(task, "go.set()", silent=True)["late_outputs"]
+    told = service.post(output_task, "go.set()", silent=True)["late_outputs"]
 
     def late():
         return service.get(f"/v1/runs/{first['run']}").json()["stdout"] == "late\n"
 
     wait_for(late, "the late line")
-    answer = service.post(task, "1")
+    answer = service.post(output_task, "1")
     told += answer["late_outputs"]
     assert {entry["run"] for entry in told} == {first["run"]}
     assert "".join(entry["output"]["text"] for entry in told) == "late\n"
     assert answer["stdout"] == ""
-    cell = notebooks.cell_of(notebooks.read(service, task), first)
+    cell = notebooks.cell_of(notebooks.read(service, output_task), first)
     assert notebooks.outputs(cell)[0]["text"] == "late\n"
     assert cell["metadata"]["cellpost"]["late"] is True
-    assert service.post(task, "1")["late_outputs"] == []
+    assert service.post(output_task, "1")["late_outputs"] == []
 
 
-def test_late_output_never_mixes_into_a_running_cell(service, task):
+def test_late_output_never_mixes_into_a_running_cell(service, output_task):
     first = service.post(
-        task,
+        output_task,
         "import threading, asyncio\ngo = threading.Event()\ndef f():\n  go.wait(); print('A')\n"
         "threading.Thread(target=f).start()",
     )
-    second = service.post(task, "go.set(); import time; time.sleep(.5); print('B')")
+    second = service.post(output_task, "go.set(); import time; time.sleep(.5); print('B')")
     assert second["stdout"] == "B\n"
     assert [entry["run"] for entry in second["late_outputs"]] == [first["run"]]
 
 
-def test_a_display_of_a_thread_is_updated_by_it(service, task):
+def test_a_display_of_a_thread_is_updated_by_it(service, output_task):
     first = service.post(
-        task,
+        output_task,
         """import threading
 shown, changed = threading.Event(), threading.Event()
 def f():
@@ -246,22 +256,22 @@ print("on time")""",
     def late(value):
         def look():
             outputs = service.get(f"/v1/runs/{first['run']}").json()["outputs"]
-            cell = notebooks.cell_of(notebooks.read(service, task), first)
+            cell = notebooks.cell_of(notebooks.read(service, output_task), first)
             return len(outputs) == 2 and outputs[1]["data"] == {"text/plain": value} and (
                 notebooks.outputs(cell) == outputs
             )
 
         return look
 
-    service.post(task, "shown.set()", silent=True)
+    service.post(output_task, "shown.set()", silent=True)
     wait_for(late("1"), "the display")
-    service.post(task, "changed.set()", silent=True)
+    service.post(output_task, "changed.set()", silent=True)
     wait_for(late("2"), "its update")
 
 
-def test_a_thread_of_an_earlier_cell_updates_a_running_one(service, task):
+def test_a_thread_of_an_earlier_cell_updates_a_running_one(service, output_task):
     service.post(
-        task,
+        output_task,
         """import threading
 begun, done = threading.Event(), threading.Event()
 def f():
@@ -270,10 +280,10 @@ def f():
     done.set()
 threading.Thread(target=f).start()""",
     )
-    answer = service.post(task, "h = display(1, display_id=True)\nbegun.set(); done.wait(); None")
+    answer = service.post(output_task, "h = display(1, display_id=True)\nbegun.set(); done.wait(); None")
     assert [output["data"] for output in answer["outputs"]] == [{"text/plain": "2"}]
     assert answer["late_outputs"] == []
-    notebooks.same_as(service, task, answer)
+    notebooks.same_as(service, output_task, answer)
 
 
 def test_a_thread_that_prints_for_ever_is_bounded(make_instance):
@@ -320,7 +330,7 @@ def test_every_kind_of_display(run, mime):
 PLOT = "import matplotlib.pyplot as plt\nplt.plot([1,2]); plt.show()"
 
 
-def test_a_plot(service, task, run):
+def test_a_plot(service, output_task, run):
     answer = run(PLOT)
     (image,) = answer["images"]
     data = base64.b64decode(image["base64"], validate=True)
@@ -333,18 +343,18 @@ def test_a_plot(service, task, run):
     assert image["uri"] in answer["text"]
 
 
-def test_linked_images_carry_no_base64(service, task):
-    answer = service.post(task, PLOT, images="link")
+def test_linked_images_carry_no_base64(service, output_task):
+    answer = service.post(output_task, PLOT, images="link")
     assert answer["images"][0]["base64"] is None
     assert "image/png" not in answer["outputs"][0]["data"]
-    notebook = notebooks.read(service, task)
+    notebook = notebooks.read(service, output_task)
     assert "image/png" in notebooks.cell_of(notebook, answer)["outputs"][0]["data"]
 
 
 @pytest.mark.parametrize("kind", ["jpeg", "pdf"])
-def test_other_pictures(service, task, kind):
+def test_other_pictures(service, output_task, kind):
     answer = service.post(
-        task, f"%config InlineBackend.figure_formats = ['{kind}']\n" + PLOT
+        output_task, f"%config InlineBackend.figure_formats = ['{kind}']\n" + PLOT
     )
     mime = "image/jpeg" if kind == "jpeg" else "application/pdf"
     assert mime in answer["outputs"][0]["data"]
@@ -358,8 +368,8 @@ def test_a_large_table(run):
     assert "<table" not in answer["text"] and "100000 rows" in answer["text"]
 
 
-def test_the_text_is_bounded_and_the_whole_is_kept(service, task):
-    answer = service.post(task, "for i in range(5000): print('line', i)", text_limit=2000)
+def test_the_text_is_bounded_and_the_whole_is_kept(service, output_task):
+    answer = service.post(output_task, "for i in range(5000): print('line', i)", text_limit=2000)
     assert len(answer["text"]) <= 2000
     assert answer["text"].startswith("line 0\n") and "line 4999" in answer["text"]
     uri = [word for word in answer["text"].replace("]", " ").split() if "/artifacts/" in word][0].rstrip(".,;")

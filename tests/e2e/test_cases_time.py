@@ -12,6 +12,13 @@ from tests.e2e import notebooks
 from tests.instance import alive, wait_for
 
 
+@pytest.fixture(scope="module")
+def time_task(session_instance):
+    """One task for the cases that end with a kernel at ease."""
+    yield "time"
+    session_instance.delete("time")
+
+
 def kernel_pid(service, task):
     service.post(task, "1")
     return service.kernel_pid(task)
@@ -29,19 +36,19 @@ def children_named(marker):
     return [pid for pid in found if alive(pid)]
 
 
-def test_a_timeout_keeps_output_and_variables(service, task):
-    service.post(task, "x = 5")
-    answer = service.post(task, "print(1)\nimport time\ntime.sleep(99)", timeout=1)
+def test_a_timeout_keeps_output_and_variables(service, time_task):
+    service.post(time_task, "x = 5")
+    answer = service.post(time_task, "print(1)\nimport time\ntime.sleep(99)", timeout=1)
     assert answer["status"] == "timeout"
     assert answer["stdout"] == "1\n"
     assert answer["ended_by"] == "SIGINT"
     assert answer["error"]["line"] == 3
     assert "time.sleep(99)" in answer["error"]["source"]
     assert answer["usage"]["wall_ms"] >= 1000
-    after = service.post(task, "x")
+    after = service.post(time_task, "x")
     assert after["result"]["text/plain"] == "5"
     assert after["kernel"]["state"] == "kept"
-    notebooks.read(service, task)
+    notebooks.read(service, time_task)
 
 
 WAITERS = [
@@ -54,12 +61,12 @@ WAITERS = [
 
 
 @pytest.mark.parametrize("code", WAITERS)
-def test_what_waits_is_interrupted_soon_after_the_deadline(service, task, code):
-    service.post(task, "x = 1")
-    answer = service.post(task, code, timeout=1)
+def test_what_waits_is_interrupted_soon_after_the_deadline(service, time_task, code):
+    service.post(time_task, "x = 1")
+    answer = service.post(time_task, code, timeout=1)
     assert answer["status"] == "timeout"
     assert answer["usage"]["wall_ms"] < 4000
-    assert service.post(task, "x")["kernel"]["state"] == "kept"
+    assert service.post(time_task, "x")["kernel"]["state"] == "kept"
     assert children_named("600.25") == []
 
 
@@ -95,10 +102,10 @@ time.sleep(60)"""
 
 
 @pytest.mark.parametrize("code", ["%%bash\ncat", "!cat", "%%bash\nread x; echo got $x"])
-def test_children_never_wait_on_stdin_for_ever(service, task, code):
-    answer = service.post(task, code, timeout=2)
+def test_children_never_wait_on_stdin_for_ever(service, time_task, code):
+    answer = service.post(time_task, code, timeout=2)
     assert answer["status"] in ("ok", "error", "timeout")
-    assert service.post(task, "1+1")["result"]["text/plain"] == "2"
+    assert service.post(time_task, "1+1")["result"]["text/plain"] == "2"
 
 
 DEATHS = [
@@ -111,47 +118,49 @@ DEATHS = [
 
 
 @pytest.mark.parametrize("code, status, reason", DEATHS)
-def test_deaths_are_told_apart(service, task, code, status, reason):
-    service.post(task, "x = 1; print('alive')")
+def test_deaths_are_told_apart(service, time_task, code, status, reason):
+    service.post(time_task, "x = 1; print('alive')")
     start = time.monotonic()
-    answer = service.post(task, code)
+    answer = service.post(time_task, code)
     assert time.monotonic() - start < 10
     assert answer["status"] == status
     assert answer["kernel"]["state"] == "lost"
     assert reason in answer["kernel"]["reason"]
     assert "lost" in answer["text"] and reason in answer["text"]
-    after = service.post(task, "'x' in globals()")
+    after = service.post(time_task, "'x' in globals()")
     assert after["result"]["text/plain"] == "False"
-    assert after["kernel"]["state"] == "lost" and after["kernel"]["generation"] == 2
-    assert service.post(task, "1")["kernel"]["state"] == "kept"
-    notebooks.read(service, task)
+    assert after["kernel"]["state"] == "lost"
+    assert after["kernel"]["generation"] == answer["kernel"]["generation"] + 1
+    assert service.post(time_task, "1")["kernel"]["state"] == "kept"
+    notebooks.read(service, time_task)
 
 
-def test_output_before_a_death_is_kept(service, task):
-    answer = service.post(task, "import os, sys\nprint('last words', flush=True)\nos._exit(3)")
+def test_output_before_a_death_is_kept(service, time_task):
+    answer = service.post(time_task, "import os, sys\nprint('last words', flush=True)\nos._exit(3)")
     assert answer["stdout"] == "last words\n"
     assert "exit code 3" in answer["error"]["evalue"]
 
 
-def test_sys_exit_is_an_ordinary_error(service, task):
-    answer = service.post(task, "import sys; sys.exit(2)")
+def test_sys_exit_is_an_ordinary_error(service, time_task):
+    answer = service.post(time_task, "import sys; sys.exit(2)")
     assert answer["status"] == "error" and answer["error"]["ename"] == "SystemExit"
-    assert service.post(task, "1")["kernel"]["state"] == "kept"
+    assert service.post(time_task, "1")["kernel"]["state"] == "kept"
 
 
-def test_a_kernel_killed_from_outside_is_noticed(service, task):
-    pid = kernel_pid(service, task)
+def test_a_kernel_killed_from_outside_is_noticed(service, time_task):
+    pid = kernel_pid(service, time_task)
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: service.get(f"/v1/tasks/{task}").json()["kernel"]["state"] == "dead", "its end", 5)
-    answer = service.post(task, "1")
+    wait_for(lambda: service.get(f"/v1/tasks/{time_task}").json()["kernel"]["state"] == "dead", "its end", 5)
+    answer = service.post(time_task, "1")
     assert answer["kernel"]["state"] == "lost" and "signal 9" in answer["kernel"]["reason"]
 
 
-def test_an_error_does_not_abort_what_follows(service, task):
+def test_an_error_does_not_abort_what_follows(service, time_task):
+    service.post(time_task, "1")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        first = pool.submit(service.post, task, "import time; time.sleep(.3); 1/0")
-        wait_for(lambda: service.runs(task), "the first run")
-        second = pool.submit(service.post, task, "1+1")
+        first = pool.submit(service.post, time_task, "import time; time.sleep(.3); 1/0")
+        wait_for(lambda: service.runs(time_task)[0]["status"] == "running", "the first run")
+        second = pool.submit(service.post, time_task, "1+1")
     assert first.result()["status"] == "error"
     assert second.result()["result"]["text/plain"] == "2"
 
