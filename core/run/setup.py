@@ -97,12 +97,40 @@ def pack_anything():
     session.pack = pack
 
 
+def hand_parents_to_threads(shell):
+    """From 7.1 on a thread may say for which cell it speaks."""
+    import threading
+
+    start = threading.Thread.start
+    if hasattr(start, "_cellpost"):
+        return
+
+    def thread_start(self):
+        parent, run = shell.get_parent(), self.run
+
+        def run_for_parent():
+            shell.set_thread_parent(parent)
+            try:
+                run()
+            finally:
+                self.__dict__.pop("run", None)
+
+        self.run = run_for_parent
+        return start(self)
+
+    thread_start._cellpost = True
+    threading.Thread.start = thread_start
+
+
 def keep_parents_apart():
     """Output of a thread or an asyncio task belongs to the cell that started
-    it. ipykernel sees to that itself from 6.29 on; before, it would carry the
-    parent of whichever cell runs at the moment."""
+    it. ipykernel sees to that itself from 6.29 on, for threads up to 7.0; else
+    it would carry the parent of whichever cell runs at the moment."""
     import ipykernel
 
+    shell = sys.modules["IPython"].get_ipython()
+    if hasattr(shell, "set_thread_parent"):
+        return hand_parents_to_threads(shell)
     if tuple(ipykernel.version_info[:2]) >= (6, 29):
         return
     import contextvars
