@@ -13,6 +13,7 @@ struct task_settings {
   const struct json *environment;
   const struct json *limits;
   struct field_code init_code;
+  bool replay_after_death;
 };
 
 #define AT(member) offsetof(struct task_settings, member)
@@ -22,6 +23,8 @@ static const struct field settings_fields[] = {
     {"env", FIELD_ENVIRONMENT, false, AT(environment), 0, 256, NULL},
     {"limits", FIELD_OBJECT, false, AT(limits), 0, 0, NULL},
     {"init_code", FIELD_CODE, false, AT(init_code), 0, 0, NULL},
+    {"replay_after_death", FIELD_BOOLEAN, false, AT(replay_after_death), 0, 0,
+     NULL},
 };
 
 int handle_list_tasks(struct call *call, struct err *err) {
@@ -91,10 +94,26 @@ int handle_interrupt_task(struct call *call, struct err *err) {
   return reply_json(call->reply, 200, answer, err);
 }
 
+struct restart_body {
+  bool replay;
+};
+
+static const struct field restart_fields[] = {
+    {"replay", FIELD_BOOLEAN, false, offsetof(struct restart_body, replay), 0,
+     0, NULL},
+};
+
 int handle_restart_task(struct call *call, struct err *err) {
+  struct restart_body body = {.replay = false};
+  struct json *empty CLEANUP(json_done) = json_object();
   struct json *answer CLEANUP(json_done) = NULL;
-  if (admin_restart_task(call->engine, call->task, call->caller.name, &answer,
-                         err) != 0)
+  if (fields_read(call->body == NULL ? empty : call->body, restart_fields,
+                  COUNT_OF(restart_fields), &body, &call->details, err) != 0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  int result = body.replay
+                   ? admin_replay_task(call->engine, call->task,
+                                       call->caller.name, &answer, err)
+                   : admin_restart_task(call->engine, call->task,
+                                        call->caller.name, &answer, err);
+  return result != 0 ? -1 : reply_json(call->reply, 200, answer, err);
 }

@@ -15,7 +15,7 @@ const struct route routes[] = {
      false},
     {"POST", "/v1/tasks/{task}/interrupt", handle_interrupt_task,
      ROUTE_BODY_NONE, NULL, false},
-    {"POST", "/v1/tasks/{task}/restart", handle_restart_task, ROUTE_BODY_NONE,
+    {"POST", "/v1/tasks/{task}/restart", handle_restart_task, ROUTE_BODY_OBJECT,
      NULL, false},
     {"POST", "/v1/tasks/{task}/cells", handle_add_cell, ROUTE_BODY_OBJECT, NULL,
      false},

@@ -49,9 +49,10 @@ struct conf {
   char *kernelspec_path; /* more directories, separated by colons, first */
   int64_t max_kernels;
   double start_timeout;
-  double idle_timeout;    /* 0: never culled */
-  double interrupt_grace; /* after SIGINT, before SIGTERM */
-  double terminate_grace; /* after SIGTERM, before SIGKILL */
+  double idle_timeout;     /* 0: never culled */
+  double interrupt_grace;  /* after SIGINT, before SIGTERM */
+  double terminate_grace;  /* after SIGTERM, before SIGKILL */
+  bool replay_after_death; /* of tasks that do not say */
   char *environment; /* NAME=value pairs for every kernel, spaces between */
   bool warm;         /* Python kernels are forked (core/keeper/zygote.h) */
   char *preload;     /* modules that they have imported, spaces between */

@@ -61,6 +61,9 @@ const struct conf_key conf_keys[] = {
         "From SIGINT to SIGTERM."),
     KEY("kernels", terminate_grace, CONF_DURATION, 0, HOUR, "3", NULL,
         "From SIGTERM to SIGKILL."),
+    KEY("kernels", replay_after_death, CONF_SWITCH, 0, 0, "off", NULL,
+        "Whether, when a kernel's variables were lost, the cells that had gone "
+        "well are run again in the next one, for tasks that do not say."),
     KEY("kernels", environment, CONF_PAIRS, 0, LINE, "", NULL,
         "Environment variables of every kernel."),
     KEY("kernels", warm, CONF_SWITCH, 0, 0, "off", NULL,

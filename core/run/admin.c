@@ -16,6 +16,7 @@
 #include "core/run/place.h"
 #include "core/run/run.h"
 #include "core/store/kernel.h"
+#include "core/store/replay.h"
 #include "core/store/run.h"
 #include "core/store/task.h"
 
@@ -217,6 +218,8 @@ int admin_interrupt_task(struct engine *engine, const char *task,
   const struct run_record *running = running_one(open, count);
   if (running != NULL)
     run_cancel(engine, running->id, by, NULL);
+  else
+    replay_request_cancel(engine->store, task, NULL);
   *ret = json_object();
   json_set_text(*ret, "task", task);
   json_set_text(*ret, "interrupted", running == NULL ? NULL : running->id);

@@ -41,6 +41,12 @@ int admin_interrupt_task(struct engine *engine, const char *task,
 int admin_restart_task(struct engine *engine, const char *task, const char *by,
                        struct json **ret, struct err *err);
 
+/* The same, and the cells that had gone well are run again in it (replay.h),
+ * before any other; waits for that. *ret also has "replay". ERR_BUSY (queue
+ * full): nothing was restarted. */
+int admin_replay_task(struct engine *engine, const char *task, const char *by,
+                      struct json **ret, struct err *err);
+
 /* {"runs": [{run, task, status, queued, started, ended, wall_ms, code (first
  * 200 characters), execution_count, error: "Name: text"|null, uri}],
  * "next": id|null} newest first. task NULL: of all. */

@@ -15,7 +15,7 @@
 
 /* How the run ended, from what was seen of it. A cell without a reply failed
  * when it shows an error. */
-static enum run_status status_of(const struct conclusion *c) {
+enum run_status conclude_status(const struct conclusion *c) {
   const struct drive *drive = c->drive;
   bool finished = client_finished(&drive->execution) ||
                   (drive->execution.replied && !drive->died);
@@ -297,7 +297,7 @@ void conclude(struct conclusion *c) {
   live_lock(c->drive->live);
   c->outputs = collector_outputs(c->drive->collector);
   live_unlock(c->drive->live);
-  record->status = status_of(c);
+  record->status = conclude_status(c);
   look_at_rules(c);
   record->execution_count = c->drive->execution.execution_count;
   record->ended_by = mem_copy_text(c->drive->ended_by);

@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
+#include "core/store/replay.h"
 
 /* The notebook is brought up to date this often while a cell runs; the pause
  * grows with the cost, so that publishing never takes more than a tenth. */
@@ -62,7 +63,8 @@ static void take_output(struct drive *drive, const struct message *message) {
   bool over = collector_hard_limit(drive->collector);
   live_unlock(drive->live);
   tell(drive, message->type, message->content);
-  run_trail_add(&drive->trail, message->type, message->content);
+  if (!drive->replay)
+    run_trail_add(&drive->trail, message->type, message->content);
   if (changed && !drive->dirty) {
     drive->dirty = true;
     drive->publish_at = clock_monotonic_ns() + drive->publish_pause;
@@ -181,10 +183,12 @@ static void record_start(struct drive *drive) {
 
 static void check_wish(struct drive *drive) {
   uint64_t count;
-  bool asked =
-      read(drive->live->wake, &count, sizeof count) > 0 ||
-      run_cancel_requested(drive->engine->store, drive->record->id, NULL) == 1;
-  if (asked)
+  struct store *store = drive->engine->store;
+  bool woken = read(drive->live->wake, &count, sizeof count) > 0;
+  int asked = drive->replay
+                  ? replay_cancel_requested(store, drive->record->task, NULL)
+                  : run_cancel_requested(store, drive->record->id, NULL);
+  if (woken || asked == 1)
     drive_end(drive, RUN_INTERRUPTED);
 }
 
@@ -289,7 +293,8 @@ static int send(struct drive *drive, struct err *err) {
                      drive->record->code_length, &options, &drive->execution,
                      err) < 0)
     return -1;
-  lease_remember(drive->lease->memory, drive->execution.id, drive->record->id);
+  lease_remember(drive->lease->memory, drive->execution.id,
+                 drive->replay ? "" : drive->record->id);
   return 0;
 }
 
@@ -312,7 +317,7 @@ int drive_run(struct drive *drive, struct err *err) {
   drive->running_line = -1;
   drive->silent_since = now;
   drive->tick_at = now + TICK;
-  drive->record_at = now + START_PAUSE;
+  drive->record_at = drive->replay ? 0 : now + START_PAUSE;
   drive->gather_until = drive->sink == NULL ? now + GATHER : 0;
   drive->publish_pause = PUBLISH_PAUSE;
   if (drive->record->timeout_ms > 0)

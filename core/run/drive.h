@@ -33,6 +33,7 @@ struct drive {
   const struct json *stdin_lines; /* or NULL */
   const struct run_sink *sink;    /* or NULL */
   struct code_cell *cell;         /* NULL: nothing goes to the notebook */
+  bool replay; /* a cell of the history, again: no rows, no events */
 
   /* found out */
   struct execution execution; /* drive_done frees it */

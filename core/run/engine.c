@@ -15,6 +15,7 @@
 #include "core/keeper/process.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"
+#include "core/store/replay.h"
 #include "core/store/run.h"
 
 /* Channels kept open beyond the kernels that may live: none is ever useful, but
@@ -47,7 +48,9 @@ static int open_registry(struct engine *engine, struct err *err) {
   if (store_instance_start(engine->store, engine->instance, "cellpost", pid,
                            process_start_time(pid), err) < 0)
     return -1;
-  return run_close_lost(engine->store, process_is_alive, err) < 0 ? -1 : 0;
+  if (run_close_lost(engine->store, process_is_alive, err) < 0)
+    return -1;
+  return replay_close_lost(engine->store, process_is_alive, err);
 }
 
 int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {

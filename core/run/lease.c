@@ -16,6 +16,7 @@
 #include "core/report/stack.h"
 #include "core/run/engine_private.h"
 #include "core/run/lease_setup.h"
+#include "core/store/replay.h"
 #include "core/store/run.h"
 
 /* A kernel that still runs a cell of a dead process gets this long to answer by
@@ -185,6 +186,12 @@ static struct lease_memory *recall(struct engine *engine,
   if (run_previous(engine->store, lease->kernel.task, lease->kernel.id,
                    &previous, NULL) == 0)
     memory->runs = 1;
+  struct replay_record CLEANUP(replay_record_free) replay = {0};
+  if (memory->runs == 0 &&
+      replay_of_kernel(engine->store, lease->kernel.id, &replay, NULL) == 0) {
+    memory->runs = 1;
+    memory->replay_was_cut_off = replay.status == REPLAY_LOST;
+  }
   return memory;
 }
 
@@ -210,6 +217,13 @@ static int connect_kernel(struct engine *engine, struct lease *lease,
  * none, so what was lost is told by the last life that did. */
 static void describe_state(struct engine *engine, struct lease *lease) {
   lease->state = "kept";
+  if (lease->memory->replay_was_cut_off) {
+    lease->memory->replay_was_cut_off = false;
+    lease->state = "lost";
+    snprintf(lease->reason, sizeof lease->reason,
+             "the replay that was to bring the variables back was cut off");
+    return;
+  }
   if (lease->memory->runs > 0)
     return;
   lease->state = "fresh";

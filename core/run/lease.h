@@ -29,7 +29,8 @@ struct lease_memory {
   bool interrupt_by_message;
   char kernelspec[128];
   char display_name[128];
-  int64_t runs; /* runs of this kernel, also before this process */
+  int64_t runs;            /* runs of this kernel, also before this process */
+  bool replay_was_cut_off; /* not told yet */
   struct lease_run {
     char message[WIRE_ID_SIZE];
     char run[37];

@@ -15,6 +15,7 @@
 #include "core/run/conclude.h"
 #include "core/run/engine_private.h"
 #include "core/run/place.h"
+#include "core/run/replay.h"
 #include "core/run/ticket.h"
 
 static void send_run_event(const struct run_sink *sink,
@@ -260,6 +261,18 @@ static int answer_again(struct engine *engine, const struct run_ticket *ticket,
   return 0;
 }
 
+int run_take_lease(struct engine *engine, const char *task, struct lease *ret,
+                   char **stderr_tail, struct err *err) {
+  bool died = false;
+  if (lease_take(engine, task, ret, stderr_tail, err) < 0)
+    return -1;
+  replay_when_due(engine, ret, &died);
+  if (!died)
+    return 0;
+  lease_give(engine, ret, false);
+  return lease_take(engine, task, ret, stderr_tail, err);
+}
+
 static int run_now(struct engine *engine, struct run_ticket *ticket,
                    const struct run_sink *sink, struct json **answer,
                    struct json **details, struct err *err) {
@@ -270,7 +283,8 @@ static int run_now(struct engine *engine, struct run_ticket *ticket,
   }
   struct lease lease;
   char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
-  if (lease_take(engine, ticket->record.task, &lease, &stderr_tail, err) < 0 ||
+  if (run_take_lease(engine, ticket->record.task, &lease, &stderr_tail, err) <
+          0 ||
       run_with_lease(engine, ticket, &lease, sink, answer, err) < 0) {
     close_unrun(engine, ticket, RUN_NOT_RUN, stderr_tail, err);
     describe_failure(&ticket->record, details);

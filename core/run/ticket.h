@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "core/run/lease.h"
 #include "core/run/live.h"
 #include "core/run/run.h"
 #include "core/run/turn.h"
@@ -22,6 +23,11 @@ struct run_ticket {
 
 /* Leaves the queue and the list of live runs: nobody waits for it any more. */
 void ticket_leave(struct run_ticket *ticket);
+
+/* run.c: a lease, with the replay that is due in a new kernel. When the kernel
+ * ends within that, the lease is one of yet another kernel. As lease_take. */
+int run_take_lease(struct engine *engine, const char *task, struct lease *ret,
+                   char **stderr_tail, struct err *err);
 
 /* Makes the task when it is missing and may be made (auto_create).
  * ERR_NOT_FOUND. */

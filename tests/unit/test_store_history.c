@@ -3,6 +3,7 @@
 
 #include "core/store/pool.h"
 #include "core/store/query.h"
+#include "core/store/replay.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;
@@ -44,6 +45,28 @@ static void add_rich_run(struct fixture *fixture, char id[ID_UUID_SIZE]) {
   OK(fixture, run_add_late(fixture->store, id, outputs, NULL, 0, err));
 }
 
+static void add_replay(struct fixture *fixture, char id[ID_UUID_SIZE]) {
+  struct json CLEANUP(json_done) *differences =
+      parse("[{\"number\":1,\"what\":\"different\",\"before\":\"1\","
+            "\"after\":\"2\"}]");
+  struct replay_record replay = {.id = id,
+                                 .task = (char *)"demo",
+                                 .asked_at = 1,
+                                 .asked_by = (char *)"anna",
+                                 .instance = (char *)INSTANCE,
+                                 .kernel = (char *)KERNEL_B,
+                                 .started_at = 2,
+                                 .ended_at = 3,
+                                 .status = REPLAY_COMPLETE,
+                                 .cells = 1,
+                                 .different = 1,
+                                 .differences = differences};
+  id_new(id);
+  OK(fixture, replay_insert(fixture->store, &replay, &fixture->err));
+  OK(fixture, replay_start(fixture->store, &replay, &fixture->err));
+  OK(fixture, replay_finish(fixture->store, &replay, &fixture->err));
+}
+
 /* Something for every documented query to find. */
 static int filled(void **state) {
   fixture_open(state);
@@ -67,6 +90,7 @@ static int filled(void **state) {
   run.kernel_state = (char *)"lost";
   run.kernel_reason = (char *)"it crashed";
   carry_out(fixture, &run, RUN_OK);
+  add_replay(fixture, id);
   return 0;
 }
 
@@ -149,6 +173,8 @@ static const struct {
     {"delete from events", "newest event cannot be removed"},
     {"update chain set hash = hex(randomblob(32))", "cannot be changed"},
     {"delete from chain", "cannot be cut"},
+    {"update replays set same = 1", "ended replay"},
+    {"delete from replays", "cannot be removed"},
     {"insert into runs select * from runs", "UNIQUE"},
 };
 
