@@ -123,7 +123,7 @@ class Instance:
         """Of "app", "keeper" or "nginx"."""
         return int((self.state / "pid" / f"{name}.pid").read_text())
 
-    def start_app(self):
+    def start_app(self, **environment):
         """Starts the app alone, after it was ended or killed."""
         log = open(self.state / "log" / "app.log", "ab")
         process = subprocess.Popen(
@@ -132,7 +132,7 @@ class Instance:
             stdout=log,
             stderr=log,
             start_new_session=True,
-            env=self.environment(),
+            env=self.environment(**environment),
         )
         log.close()
         (self.state / "pid" / "app.pid").write_text(f"{process.pid}\n")
