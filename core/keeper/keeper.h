@@ -27,6 +27,7 @@ struct keeper {
   struct jail_host *jails;
   struct loop loop;
   struct store *store;
+  char instance[ID_UUID_SIZE]; /* our row in the table `instances` */
 
   struct kernel *kernels;
   struct control_kernel *ended[KEEPER_ENDED_KEPT]; /* a ring, newest last */

@@ -21,6 +21,7 @@
 #include "core/keeper/jail_report.h"
 #include "core/keeper/keeper.h"
 #include "core/keeper/launch.h"
+#include "core/keeper/process.h"
 #include "core/keeper/registry.h"
 #include "core/keeper/server.h"
 #include "core/keeper/shim.h"
@@ -204,6 +205,23 @@ static int survey(struct keeper *keeper, struct err *err) {
   return result;
 }
 
+/* For those who look into the registry only: kernels are looked after all the
+ * same. */
+static void record_start(struct keeper *keeper) {
+  struct err err = {0};
+  int64_t pid = getpid();
+  id_new(keeper->instance);
+  if (store_instance_start(keeper->store, keeper->instance, "cellpost-keeper",
+                           pid, process_start_time(pid), &err) != 0)
+    log_warning("this start cannot be recorded: %s", err.text);
+}
+
+static void record_end(struct keeper *keeper) {
+  struct err err = {0};
+  if (store_instance_end(keeper->store, keeper->instance, &err) != 0)
+    log_warning("this end cannot be recorded: %s", err.text);
+}
+
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   struct keeper keeper = {
       .conf = conf, .loop.epoll = -1, .listener.descriptor = -1, .spare = -1};
@@ -213,14 +231,18 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   int result = -1;
   if (survey(&keeper, err) == 0 &&
       store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
-      loop_open(&keeper.loop, err) == 0)
+      loop_open(&keeper.loop, err) == 0) {
+    record_start(&keeper);
     result = serve(&keeper, stop_kernels, err);
+  }
   server_close(&keeper);
   spare_close(&keeper);
   zygote_close(&keeper);
   registry_close(&keeper);
   jail_host_close(keeper.jails);
   loop_close(&keeper.loop);
+  if (result == 0)
+    record_end(&keeper);
   store_close(keeper.store);
   places_close(&keeper.places);
   return result;

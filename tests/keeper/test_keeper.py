@@ -491,6 +491,19 @@ def test_a_second_keeper_is_refused(started):
     assert started.ask(verb="status")["pid"] == started.process.pid
 
 
+def test_its_own_starts_and_ends_are_recorded(started):
+    def rows():
+        return [tuple(row) for row in started.sql("SELECT program, pid, ended_at >= started_at FROM instances ORDER BY id")]
+
+    pids = [started.process.pid]
+    assert rows() == [("cellpost-keeper", pids[0], None)]
+    started.end(signal.SIGKILL)
+    started.start()
+    started.end()
+    pids.append(started.process.pid)
+    assert rows() == [("cellpost-keeper", pids[0], None), ("cellpost-keeper", pids[1], 1)]
+
+
 def test_a_stale_socket_is_replaced(started):
     started.end(signal.SIGKILL)
     assert started.socket.exists()
