@@ -140,7 +140,7 @@ bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 
 # One test: /usr/bin/python3 -m pytest tests/http -k word
 test: test-packages all unit ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
-	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper tests/jail)
+	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper tests/jail tests/browser)
 
 lint: ## structure, format, static analysis, scripts; gcc and clang
 	$(Q)tools/lint $(STEPS)
@@ -168,6 +168,9 @@ $(BUILD)/channel_client: $(BUILD)/tests/bench/channel_client.o $(LIBRARY)
 bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn steady stream")
 	$(Q)CELLPOST_MODE=$(MODE) /usr/bin/python3 -m tests.bench $(BENCH)
 
+vendor: ## fetch the pages' libraries anew, as static/vendor/vendor.json pins them
+	$(Q)tools/vendor
+
 clean: ## remove everything that was built
 	rm -rf build
 
@@ -176,4 +179,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages clean help bench
+.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages vendor clean help bench

@@ -53,18 +53,23 @@ static struct json *describe_kernel(struct engine *engine, const char *task) {
                 kernel.end == KERNEL_END_NONE ? NULL
                                               : kernel_end_name(kernel.end));
   json_set_text(object, "reason", kernel.reason);
+  int64_t memory = alive ? process_memory(kernel.pid) : -1;
+  json_set(object, "memory_bytes", memory < 0 ? NULL : json_integer(memory));
   return object;
 }
 
 static struct json *describe(struct engine *engine,
                              const struct task_record *task) {
   struct json *object = json_object();
+  int64_t failures = 0;
+  (void)task_count_failures(engine->store, task->id, &failures, NULL);
   json_set_text(object, "task", task->id);
   json_set_text(object, "kernelspec", task->kernelspec);
   json_set(object, "settings", json_share(task->settings));
   set_time(object, "created", task->created_at);
   json_set_text(object, "created_by", task->created_by);
   json_set_integer(object, "runs", task->runs);
+  json_set_integer(object, "failures", failures);
   set_time(object, "last_run", task->last_run_at);
   json_set_text(object, "last_status", task->last_status);
   json_set_integer(object, "queue", turns_length(engine->turns, task->id));

@@ -16,9 +16,10 @@ int admin_put_task(struct engine *engine, const char *task,
                    const struct json *settings, const char *by,
                    struct json **ret, struct err *err);
 
-/* {"task", "kernelspec", "settings", "created", "runs", "last_run",
+/* {"task", "kernelspec", "settings", "created", "runs", "failures", "last_run",
  * "last_status", "queue", "kernel": {id, generation, state: alive|none|dead,
- * started, reason …} | null, "notebook", "files"}. */
+ * started, reason, memory_bytes: resident now …} | null, "notebook", "files"}.
+ */
 int admin_describe_task(struct engine *engine, const char *task,
                         struct json **ret, struct err *err);
 

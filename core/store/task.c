@@ -100,6 +100,19 @@ int task_get(struct store *store, const char *id, struct task_record *ret,
   return record_one(statement, &task_shape, "task", ret, err);
 }
 
+int task_count_failures(struct store *store, const char *id, int64_t *ret,
+                        struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "task_count_failures");
+  statement_bind_text(statement, "id", id);
+  if (statement_step(statement, err) < 0)
+    return -1;
+  *ret = statement_integer(statement, 0, 0);
+  return 0;
+}
+
 int task_list(struct store *store, const char *after, int limit,
               struct task_record **ret, size_t *count, struct err *err) {
   struct read CLEANUP(read_end) read;

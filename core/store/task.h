@@ -34,6 +34,10 @@ int task_get(struct store *store, const char *id, struct task_record *ret,
 int task_list(struct store *store, const char *after, int limit,
               struct task_record **ret, size_t *count, struct err *err);
 void task_list_free(struct task_record *list, size_t count);
+/* Runs that ended otherwise than well, cancelled ones apart. The cost grows
+ * with their number. */
+int task_count_failures(struct store *store, const char *id, int64_t *ret,
+                        struct err *err);
 int task_delete(struct store *store, const char *id, struct err *err);
 
 #endif

@@ -34,6 +34,13 @@ SELECT tasks.*,
  ORDER BY id
  LIMIT :limit;
 
+-- name: task_count_failures
+-- Each status is found in the index by itself: what went well is not looked at.
+SELECT count(*) FROM runs
+ WHERE task = :id AND ended_at IS NOT NULL
+   AND status IN ('error', 'timeout', 'interrupted', 'output_limit', 'oom',
+                  'kernel_died', 'lost', 'not_run');
+
 -- name: task_delete
 UPDATE tasks SET deleted_at = :deleted_at
  WHERE id = :id AND deleted_at IS NULL;

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from tests.http.problems import check_no_cors, check_problem
-from tests.instance import alive, wait_for
+from tests.instance import ROOT, alive, wait_for
 
 HOSTILE = {
     "page.html": "<script>parent.postMessage(document.cookie, '*')</script>",
@@ -145,9 +145,10 @@ def test_the_pages_load_nothing_from_elsewhere(service):
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy
     assert "http://" not in page.text and "https://" not in page.text
-    for name in ("pages.css", "tasks.js"):
+    for name in ("style.css", "js/tasks.js"):
         assert name in page.text
         assert service.get(f"/{name}").status_code == 200
+    assert service.get("/style.css", headers={"Accept-Encoding": "gzip"}).headers["Content-Encoding"] == "gzip"
     check_no_cors(page)
 
 
@@ -192,3 +193,7 @@ def test_a_stream_is_not_held_back(service, task):
     response = service.send(task, "1", {"Accept": "text/event-stream"})
     assert "X-Accel-Buffering" not in response.headers
     assert json.loads(response.text.split("data: ")[-1])["status"] == "ok"
+
+
+def test_the_libraries_of_the_pages_are_those_that_were_pinned():
+    subprocess.run([ROOT / "tools" / "vendor", "--check"], check=True)
