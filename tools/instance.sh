@@ -4,6 +4,7 @@
 #
 #   $STATE/cellpost.conf   its configuration, written once, then yours
 #         /instance        what `up` chose: address, port, run directory
+#         /started.conf    the configuration as it was then; `down` goes by it
 #         /lib             registry and tasks
 #         /run             sockets (a link to a short path where needed)
 #         /log /pid /nginx /www /bin
@@ -20,7 +21,7 @@ die() {
   exit 1
 }
 
-# Sets STATE (absolute), CONF, LOG, PIDS and RUN.
+# Sets STATE (absolute), CONF, STARTED_CONF, LOG, PIDS and RUN.
 # shellcheck disable=SC2034
 open_instance() {
   STATE=$(realpath -m -- "$STATE")
@@ -28,7 +29,7 @@ open_instance() {
     / | *[!A-Za-z0-9._/@+,:=\ -]*)
       die "STATE=$STATE: a directory, please, whose path has only letters, digits, spaces and . _ / @ + , : = -" ;;
   esac
-  CONF=$STATE/cellpost.conf LOG=$STATE/log PIDS=$STATE/pid
+  CONF=$STATE/cellpost.conf STARTED_CONF=$STATE/started.conf LOG=$STATE/log PIDS=$STATE/pid
   RUN=$STATE/run
   if [ "${#RUN}" -gt "$run_path_limit" ]; then
     local base=/run

@@ -91,6 +91,17 @@ def test_up_after_down_finds_the_history(make_instance, task):
     assert len(service.runs(task)) == 2
 
 
+def test_down_ends_kernels_whatever_the_configuration_says_by_then(make_instance, task):
+    service = make_instance()
+    service.post(task, "1")
+    kernel = service.kernel_pid(task)
+    right = (service.state / "cellpost.conf").read_text()
+    (service.state / "cellpost.conf").write_text("[nonsense\n")
+    assert "Stopped" in service.down()
+    wait_for(lambda: not alive(kernel), "the kernel's end")
+    (service.state / "cellpost.conf").write_text(right)
+
+
 def test_a_busy_port_is_told(state):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

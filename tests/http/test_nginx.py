@@ -179,6 +179,16 @@ def test_the_configuration_is_clean(service):
     assert "[emerg]" not in (service.state / "log" / "nginx-error.log").read_text()
 
 
+@pytest.mark.parametrize(
+    "path", ["/v1", "/tasks/none/notebook.ipynb", "/tasks/none/files/a", "/tasks/a/b", "/nothing", "/tasks/.hidden"]
+)
+def test_what_is_not_there_is_told_as_a_problem(service, path):
+    response = service.get(path)
+    assert response.status_code == 404
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert response.json()["status"] == 404 and response.json()["type"] == "urn:cellpost:problem:not-found"
+
+
 def test_nginx_writes_beneath_the_state_only(service):
     pid = service.pid("nginx")
     assert alive(pid)
