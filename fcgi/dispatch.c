@@ -187,12 +187,13 @@ static void serve(struct call *call, struct door *door) {
 }
 
 void dispatch(struct engine *engine, struct metrics *metrics,
-              struct door *door) {
+              struct broadcast *broadcast, struct door *door) {
   struct request request;
   struct reply reply;
   struct call call = {.engine = engine,
                       .conf = engine_conf(engine),
                       .metrics = metrics,
+                      .broadcast = broadcast,
                       .request = &request,
                       .reply = &reply};
   atomic_fetch_add(&metrics->in_progress, 1);

@@ -4,12 +4,13 @@
 #define CELLPOST_FCGI_DISPATCH_H
 
 #include "core/run/engine.h"
+#include "fcgi/broadcast.h"
 #include "fcgi/door.h"
 #include "fcgi/metrics.h"
 
-/* Serves the one request that `door` holds, to its end. Never fails: what goes
- * wrong is answered. */
+/* Serves the one request that `door` holds, to its end, or until a broadcast
+ * has it (NULL: there is none). Never fails: what goes wrong is answered. */
 void dispatch(struct engine *engine, struct metrics *metrics,
-              struct door *door);
+              struct broadcast *broadcast, struct door *door);
 
 #endif

@@ -136,6 +136,20 @@ int door_flush(struct door *door) {
   return result;
 }
 
+int door_detach(struct door *door, int *request) {
+  if (door->cgi || door_flush(door) != 0)
+    return -1;
+  int socket = fcntl(door->request.ipcFd, F_DUPFD_CLOEXEC, 0);
+  if (socket < 0)
+    return -1;
+  *request = door->request.requestId;
+  /* Detached, it is closed without shutdown(2), which would reach our copy. */
+  FCGX_Detach(&door->request);
+  FCGX_Free(&door->request, 1);
+  door->finished = true;
+  return socket;
+}
+
 /* The web server waits for the end of standard output and of standard error,
  * and this process may still have a run to see to its end. */
 static void finish_cgi(struct door *door) {

@@ -47,6 +47,12 @@ size_t door_read(struct door *door, void *bytes, size_t size);
 int door_write(struct door *door, const void *bytes, size_t size);
 int door_flush(struct door *door);
 
+/* Takes the connection out of the library's hands, with what was written so far
+ * on its way: the rest of the response is the caller's matter, in FastCGI
+ * records for request *request. Returns the socket, which is the caller's; the
+ * exchange is finished. -1: the peer is gone, or it is plain CGI. */
+int door_detach(struct door *door, int *request);
+
 /* Ends the response: the peer sees it complete. The parameters are gone. */
 void door_finish(struct door *door);
 

@@ -44,6 +44,7 @@ static struct json *limits(const struct conf *conf) {
   json_set(object, "timeout", json_number(conf->timeout));
   json_set(object, "timeout_max", json_number(conf->timeout_max));
   json_set_integer(object, "queue", conf->queue);
+  json_set_integer(object, "watchers", conf->watchers);
   json_set_integer(object, "kernels", conf->max_kernels);
   json_set_integer(object, "output_bytes", conf->output_bytes);
   json_set_integer(object, "output_bytes_hard", conf->output_bytes_hard);

@@ -8,6 +8,7 @@
 #include "core/run/engine.h"
 #include "core/run/run.h"
 #include "fcgi/auth.h"
+#include "fcgi/broadcast.h"
 #include "fcgi/metrics.h"
 #include "fcgi/reply.h"
 #include "fcgi/request.h"
@@ -16,6 +17,7 @@ struct call {
   struct engine *engine;
   const struct conf *conf;
   struct metrics *metrics;
+  struct broadcast *broadcast; /* NULL: this process serves one request */
   struct request *request;
   struct reply *reply;
   struct caller caller;
@@ -42,6 +44,7 @@ handler handle_list_tasks, handle_put_task, handle_describe_task,
 handler handle_add_cell, handle_list_sections;
 handler handle_list_runs, handle_list_task_runs, handle_describe_run,
     handle_cancel_run;
+handler handle_watch;
 handler handle_list_kernelspecs;
 handler handle_health, handle_ready, handle_capabilities, handle_metrics;
 

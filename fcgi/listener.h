@@ -12,7 +12,7 @@
 
 #include "core/base/err.h"
 
-#define LISTENER_BACKLOG 1024
+#define LISTENER_BACKLOG 4096
 
 struct listener {
   int descriptor;

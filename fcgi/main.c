@@ -98,7 +98,7 @@ static int serve_cgi(const struct conf *conf, const char *argument,
   if (privilege_drop(conf, err) < 0 || open_engine(conf, &engine, err) != 0)
     return -1;
   struct door *door = door_open_cgi();
-  dispatch(engine, &metrics, door);
+  dispatch(engine, &metrics, NULL, door);
   door_close(door);
   engine_close(engine, 0);
   return 0;

@@ -33,17 +33,26 @@ static void write_notebooks(struct buf *out) {
 
 void metrics_write(const struct metrics *metrics, struct buf *out) {
   write_answered(metrics, out);
-  buf_format(out,
-             "# HELP cellpost_runs_total Execute requests accepted.\n"
-             "# TYPE cellpost_runs_total counter\n"
-             "cellpost_runs_total %lu\n"
-             "# HELP cellpost_requests_in_progress Requests being served.\n"
-             "# TYPE cellpost_requests_in_progress gauge\n"
-             "cellpost_requests_in_progress %ld\n"
-             "# HELP cellpost_threads Request threads.\n"
-             "# TYPE cellpost_threads gauge\n"
-             "cellpost_threads %ld\n",
-             atomic_load(&metrics->runs), atomic_load(&metrics->in_progress),
-             metrics->threads);
+  buf_format(
+      out,
+      "# HELP cellpost_runs_total Execute requests accepted.\n"
+      "# TYPE cellpost_runs_total counter\n"
+      "cellpost_runs_total %lu\n"
+      "# HELP cellpost_requests_in_progress Requests being served.\n"
+      "# TYPE cellpost_requests_in_progress gauge\n"
+      "cellpost_requests_in_progress %ld\n"
+      "# HELP cellpost_threads Request threads.\n"
+      "# TYPE cellpost_threads gauge\n"
+      "cellpost_threads %ld\n"
+      "# HELP cellpost_watchers Watchers of the live feed.\n"
+      "# TYPE cellpost_watchers gauge\n"
+      "cellpost_watchers %ld\n"
+      "# HELP cellpost_watchers_dropped_total Watchers that did not read "
+      "and were dropped.\n"
+      "# TYPE cellpost_watchers_dropped_total counter\n"
+      "cellpost_watchers_dropped_total %lu\n",
+      atomic_load(&metrics->runs), atomic_load(&metrics->in_progress),
+      metrics->threads, atomic_load(&metrics->watchers),
+      atomic_load(&metrics->watchers_dropped));
   write_notebooks(out);
 }

@@ -11,6 +11,8 @@ struct metrics {
   atomic_ulong runs;        /* execute requests that were accepted */
   atomic_long in_progress;  /* requests being served now */
   long threads;
+  atomic_long watchers;          /* of the live feed, now */
+  atomic_ulong watchers_dropped; /* because they did not read */
 };
 
 /* Appends the Prometheus text format (version 0.0.4). */

@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "fcgi/broadcast.h"
 #include "fcgi/dispatch.h"
 #include "fcgi/door.h"
 #include "fcgi/metrics.h"
@@ -25,7 +26,8 @@ struct server {
   struct engine *engine;
   struct listener *listener;
   struct metrics metrics;
-  int signals;           /* signalfd */
+  struct broadcast *broadcast; /* stays: a late request may still come */
+  int signals;                 /* signalfd */
   int drained;           /* eventfd: readable when nobody works any more */
   atomic_long complaint; /* the second of the last line about accept */
   pthread_mutex_t mutex; /* guards what follows */
@@ -121,7 +123,7 @@ static void *work(void *context) {
     }
     if (!enter(server))
       break;
-    dispatch(server->engine, &server->metrics, door);
+    dispatch(server->engine, &server->metrics, server->broadcast, door);
     leave(server);
   }
   door_close(door);
@@ -187,6 +189,7 @@ static void stop(struct server *server) {
   pthread_cond_broadcast(&server->stopped);
   pthread_mutex_unlock(&server->mutex);
   listener_stop(server->listener);
+  broadcast_stop(server->broadcast);
 }
 
 /* 0 when nobody uses the engine any more, nor ever will. */
@@ -220,7 +223,9 @@ int server_run(struct engine *engine, struct listener *listener,
   pthread_cond_init(&server->stopped, NULL);
   if (server->signals < 0 || server->drained < 0)
     return err_errno(err, ERR_IO, errno, "signalfd or eventfd");
-  if (start_threads(server, err) != 0)
+  if (broadcast_start(engine_store(engine), (long)engine_conf(engine)->watchers,
+                      &server->metrics, &server->broadcast, err) != 0 ||
+      start_threads(server, err) != 0)
     return -1;
   log_info("serving with %ld threads", server->metrics.threads);
   wait_for(server, false, 0);

@@ -38,6 +38,7 @@ struct conf {
                        (unix(7)); default: fcgi.sock in run_directory */
   char *hosts;      /* Host names served, separated by spaces */
   int64_t threads;  /* request threads */
+  int64_t watchers; /* of the live feed, at once */
   char *user;       /* user of app and kernels when started as root */
   bool auto_create; /* execute creates a missing task */
   /* [state] */

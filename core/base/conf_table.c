@@ -36,6 +36,9 @@ const struct conf_key conf_keys[] = {
         "Host names that are served; a request for another is refused."),
     KEY("server", threads, CONF_INTEGER, 1, 4096, "256", NULL,
         "Request threads; a waiting run and an event stream hold one each."),
+    KEY("server", watchers, CONF_INTEGER, 0, 100000, "2000", NULL,
+        "Watchers of the live feed at once; they hold no thread. One more is "
+        "answered with 503."),
     KEY("server", user, CONF_TEXT, 0, 255, "www-data", NULL,
         "The user of app and kernels when the service is started as root."),
     KEY("server", auto_create, CONF_SWITCH, 0, 0, "on", NULL,

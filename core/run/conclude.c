@@ -268,9 +268,12 @@ static void write_registry(struct conclusion *c, const struct media *media,
       mem_array(json_length(c->outputs), sizeof *displays);
   struct json *CLEANUP(json_done) references =
       answer_with_references(c->outputs, media, media_count);
-  struct event_record event = {0};
-  bool has_event =
-      run_trail_take(&c->drive->trail, c->record->task, c->record->id, &event);
+  struct event_record *events = NULL;
+  live_lock(c->drive->live);
+  size_t event_count =
+      run_trail_take(&c->drive->trail, c->record->task, c->record->id,
+                     clock_monotonic_ns(), &events);
+  live_unlock(c->drive->live);
   struct run_ending ending = {
       .record = c->record,
       .outputs = references,
@@ -280,15 +283,15 @@ static void write_registry(struct conclusion *c, const struct media *media,
       .displays = displays,
       .display_count = answer_displays(c->drive->collector,
                                        json_length(c->outputs), displays),
-      .events = &event,
-      .event_count = has_event ? 1 : 0,
+      .events = events,
+      .event_count = event_count,
   };
   struct err err = {0};
   if (endings_finish(c->drive->engine->endings, c->drive->engine->store,
                      &ending, &err) < 0)
     drive_note(c->drive, "the end of this run is not in the registry yet: %s",
                err.text);
-  json_free(event.content);
+  run_trail_events_free(events, event_count);
 }
 
 void conclude(struct conclusion *c) {

@@ -57,17 +57,18 @@ static void take_output(struct drive *drive, const struct message *message) {
       client_close_comm(drive->lease->cached->channel, message, NULL);
     return;
   }
+  int64_t now = clock_monotonic_ns();
   live_lock(drive->live);
   bool changed =
       collector_add(drive->collector, message->type, message->content);
   bool over = collector_hard_limit(drive->collector);
+  if (!drive->replay)
+    run_trail_add(&drive->trail, message->type, message->content, now);
   live_unlock(drive->live);
   tell(drive, message->type, message->content);
-  if (!drive->replay)
-    run_trail_add(&drive->trail, message->type, message->content);
   if (changed && !drive->dirty) {
     drive->dirty = true;
-    drive->publish_at = clock_monotonic_ns() + drive->publish_pause;
+    drive->publish_at = now + drive->publish_pause;
   }
   if (over)
     drive_end(drive, RUN_OUTPUT_LIMIT);
@@ -160,14 +161,19 @@ static void publish(struct drive *drive) {
 }
 
 static void flush_trail(struct drive *drive) {
-  struct event_record event;
-  if (!run_trail_take(&drive->trail, drive->record->task, drive->record->id,
-                      &event))
-    return;
+  struct event_record *events = NULL;
+  live_lock(drive->live);
+  size_t count =
+      run_trail_take(&drive->trail, drive->record->task, drive->record->id,
+                     clock_monotonic_ns(), &events);
+  live_unlock(drive->live);
   struct err err = {0};
-  if (event_append(drive->engine->store, &event, 1, &err) < 0)
+  if (event_append(drive->engine->store, events, count, &err) < 0)
     drive_note(drive, "part of the event log is missing: %s", err.text);
-  json_free(event.content);
+  live_lock(drive->live);
+  run_trail_note_recorded(&drive->trail);
+  live_unlock(drive->live);
+  run_trail_events_free(events, count);
 }
 
 /* The row is durable since it was queued. That it runs is written once it has
@@ -319,6 +325,7 @@ int drive_run(struct drive *drive, struct err *err) {
   drive->tick_at = now + TICK;
   drive->record_at = drive->replay ? 0 : now + START_PAUSE;
   drive->gather_until = drive->sink == NULL ? now + GATHER : 0;
+  run_trail_begin(&drive->trail, now);
   drive->publish_pause = PUBLISH_PAUSE;
   if (drive->record->timeout_ms > 0)
     drive->deadline = now + drive->record->timeout_ms * CLOCK_MS;

@@ -12,8 +12,9 @@
 #include "core/base/mem.h"
 
 struct live_run_private {
-  pthread_mutex_t mutex; /* guards the collector */
+  pthread_mutex_t mutex; /* guards collector and trail */
   struct collector *collector;
+  struct run_trail *trail;
   struct turn *turn; /* while it is queued */
   struct live_run *run;
   UT_hash_handle hh;
@@ -61,10 +62,12 @@ struct live_run *live_add(struct live_runs *runs, const char *id,
   return run;
 }
 
-void live_started(struct live_run *run, struct collector *collector) {
+void live_started(struct live_run *run, struct collector *collector,
+                  struct run_trail *trail) {
   pthread_mutex_lock(&run->private->mutex);
   run->private->turn = NULL;
   run->private->collector = collector;
+  run->private->trail = trail;
   pthread_mutex_unlock(&run->private->mutex);
 }
 
@@ -129,19 +132,41 @@ bool live_running(struct live_runs *runs, const char *task,
   return running;
 }
 
-bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
-               int64_t *position) {
+static bool look(struct live_runs *runs, const char *id, bool mark,
+                 struct live_view *ret) {
+  *ret = (struct live_view){0};
   pthread_mutex_lock(&runs->mutex);
   struct live_run_private *found = find(runs, id);
   if (found != NULL) {
     pthread_mutex_lock(&found->mutex);
-    *position = found->turn == NULL ? 0 : turn_position(found->turn);
-    *outputs = found->collector == NULL ? json_array()
-                                        : collector_outputs(found->collector);
+    ret->started = found->turn == NULL;
+    ret->position = ret->started ? 0 : turn_position(found->turn);
+    ret->outputs = found->collector == NULL
+                       ? json_array()
+                       : collector_outputs(found->collector);
+    if (mark && found->trail != NULL) {
+      run_trail_cut(found->trail);
+      ret->end = found->trail->end;
+      ret->recorded = found->trail->recorded;
+    }
     pthread_mutex_unlock(&found->mutex);
   }
   pthread_mutex_unlock(&runs->mutex);
   return found != NULL;
+}
+
+bool live_view(struct live_runs *runs, const char *id, struct live_view *ret) {
+  return look(runs, id, true, ret);
+}
+
+bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
+               int64_t *position) {
+  struct live_view seen;
+  if (!look(runs, id, false, &seen))
+    return false;
+  *outputs = seen.outputs;
+  *position = seen.position;
+  return true;
 }
 
 bool live_wait(struct live_runs *runs, const char *id) {

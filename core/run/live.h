@@ -9,6 +9,7 @@
 #include "core/base/id.h"
 #include "core/base/json.h"
 #include "core/notebook/output.h"
+#include "core/run/trail.h"
 #include "core/run/turn.h"
 
 struct live_runs;
@@ -26,12 +27,14 @@ void live_runs_free(struct live_runs *runs);
 /* Registers a run with its place in the queue (borrowed until live_started). */
 struct live_run *live_add(struct live_runs *runs, const char *id,
                           const char *task, struct turn *turn);
-/* The turn has come: cancelling now means interrupting. The collector's content
- * can be asked for from other threads until live_remove. */
-void live_started(struct live_run *run, struct collector *collector);
+/* The turn has come: cancelling now means interrupting. The content of the
+ * collector, and how much of it the trail has told, can be asked for from other
+ * threads until live_started(run, NULL, NULL) or live_remove. */
+void live_started(struct live_run *run, struct collector *collector,
+                  struct run_trail *trail);
 void live_remove(struct live_runs *runs, struct live_run *run);
 
-/* Around every use of the collector by the run's own thread. */
+/* Around every use of collector and trail by the run's own thread. */
 void live_lock(struct live_run *run);
 void live_unlock(struct live_run *run);
 
@@ -45,6 +48,17 @@ bool live_running(struct live_runs *runs, const char *task,
  * False: not here. */
 bool live_look(struct live_runs *runs, const char *id, struct json **outputs,
                int64_t *position);
+
+/* The same for somebody who goes on with the event log. */
+struct live_view {
+  bool started;
+  int64_t position;     /* in the queue; 0: it runs */
+  struct json *outputs; /* so far; the caller's */
+  int64_t end;          /* of how many messages they are; no batch of the event
+                           log goes across that border */
+  int64_t recorded;     /* of them, in the event log already */
+};
+bool live_view(struct live_runs *runs, const char *id, struct live_view *ret);
 /* Waits until the run is not here any more. False: it never was. */
 bool live_wait(struct live_runs *runs, const char *id);
 /* Waits until none is here, or the deadline. */

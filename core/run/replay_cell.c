@@ -99,7 +99,7 @@ static void execute(struct engine *engine, struct lease *lease,
       new_collector(engine->conf, run);
   struct live_run *live =
       live_add(engine->live, stand_in->id, stand_in->task, NULL);
-  live_started(live, collector);
+  live_started(live, collector, NULL);
   struct drive drive = {.engine = engine,
                         .live = live,
                         .lease = lease,
@@ -115,7 +115,7 @@ static void execute(struct engine *engine, struct lease *lease,
     cell->died = true;
     cell->reason = mem_copy_text(err.text);
   }
-  live_started(live, NULL);
+  live_started(live, NULL, NULL);
   live_remove(engine->live, live);
   drive_done(&drive);
 }

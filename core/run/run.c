@@ -178,7 +178,6 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
     return -1;
   int CLEANUP(mem_close_descriptor) files = place_open_files(directory, NULL);
   struct collector *collector = new_collector(engine, ticket);
-  live_started(ticket->live, collector);
   struct drive drive = {
       .engine = engine,
       .live = ticket->live,
@@ -196,11 +195,12 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
       .traceback = ticket->traceback,
       .text_limit = (size_t)ticket->text_limit,
   };
+  live_started(ticket->live, collector, &drive.trail);
   int result = run_in_kernel(engine, ticket, lease, sink, &c, err);
   if (result == 0)
     *answer = answer_build(&ticket->record, c.outputs,
                            engine->conf->inline_image_bytes);
-  live_started(ticket->live, NULL);
+  live_started(ticket->live, NULL, NULL);
   lease_give(engine, lease, result == 0 && !drive.died && !drive.abandoned);
   drive_done(&drive);
   workspace_free(c.before);

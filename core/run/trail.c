@@ -1,8 +1,14 @@
 #include "core/run/trail.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
+
+void run_trail_begin(struct run_trail *trail, int64_t now) {
+  trail->taken_at = now;
+}
 
 static bool joins(const struct json *last, const char *type,
                   const struct json *content) {
@@ -27,12 +33,21 @@ static struct json *joined(const struct json *last,
   return value;
 }
 
+/* When the batch that begins now is due: at once after a silence, else an
+ * interval after the one before. */
+static int64_t due(const struct run_trail *trail, int64_t now) {
+  int64_t soon = now + TRAIL_GATHER_NS;
+  int64_t next = trail->taken_at + TRAIL_INTERVAL_NS;
+  return next > soon ? next : soon;
+}
+
 void run_trail_add(struct run_trail *trail, const char *type,
-                   const struct json *content) {
+                   const struct json *content, int64_t now) {
+  trail->end++;
   if (trail->messages == NULL)
     trail->messages = json_array();
   if (trail->flush_at == 0)
-    trail->flush_at = clock_monotonic_ns() + TRAIL_INTERVAL_NS;
+    trail->flush_at = due(trail, now);
   struct buf size = BUF_INIT(TRAIL_BATCH_BYTES - trail->bytes);
   bool fits = json_write(content, &size) == 0;
   size_t bytes = size.length;
@@ -55,25 +70,53 @@ void run_trail_add(struct run_trail *trail, const char *type,
   json_push(trail->messages, message);
 }
 
-bool run_trail_take(struct run_trail *trail, char *task, char *run,
-                    struct event_record *event) {
+void run_trail_cut(struct run_trail *trail) {
   if (trail->messages == NULL)
-    return false;
+    return;
   struct json *content = json_object();
-  json_set(content, "messages", trail->messages);
+  json_set(content, "messages", MEM_STEAL(trail->messages));
+  json_set_integer(content, "end", trail->end);
   if (trail->left_out > 0)
     json_set_integer(content, "left_out", trail->left_out);
+  if (trail->closed == NULL)
+    trail->closed = json_array();
+  json_push(trail->closed, content);
+  trail->bytes = 0;
+  trail->left_out = 0;
+}
+
+size_t run_trail_take(struct run_trail *trail, char *task, char *run,
+                      int64_t now, struct event_record **events) {
   static char kind[] = "run.output";
-  *event = (struct event_record){.at = clock_wall_us(),
-                                 .task = task,
-                                 .run = run,
-                                 .kind = kind,
-                                 .content = content};
-  *trail = (struct run_trail){0};
-  return true;
+  run_trail_cut(trail);
+  size_t count = json_length(trail->closed);
+  *events = mem_array(count, sizeof **events);
+  for (size_t i = 0; i < count; i++)
+    (*events)[i] =
+        (struct event_record){.at = clock_wall_us(),
+                              .task = task,
+                              .run = run,
+                              .kind = kind,
+                              .content = json_share(json_at(trail->closed, i))};
+  json_done(&trail->closed);
+  trail->taken = trail->end;
+  trail->taken_at = now;
+  trail->flush_at = 0;
+  return count;
+}
+
+void run_trail_events_free(struct event_record *events, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    json_free(events[i].content);
+  free(events);
+}
+
+void run_trail_note_recorded(struct run_trail *trail) {
+  trail->recorded = trail->taken;
 }
 
 void run_trail_done(struct run_trail *trail) {
-  json_free(trail->messages);
+  json_done(&trail->messages);
+  json_done(&trail->closed);
   *trail = (struct run_trail){0};
 }

@@ -1,5 +1,12 @@
 /* The trail that a run leaves in the event log: its output messages in batches,
- * so that a flood costs a few rows a second. */
+ * so that a flood costs a few rows a second.
+ *
+ * Messages are counted from the run's first. A batch tells how many there were
+ * up to its end; so somebody who knows the outputs of the first n messages
+ * knows which batches tell nothing new, provided that none goes across that
+ * border: run_trail_cut sees to it.
+ *
+ * Not for two threads at once; live.h guards it. */
 #ifndef CELLPOST_RUN_TRAIL_H
 #define CELLPOST_RUN_TRAIL_H
 
@@ -13,23 +20,43 @@
 /* At most this much content a batch; more is counted, not kept: the outputs
  * themselves stand in the notebook. */
 #define TRAIL_BATCH_BYTES ((size_t)64 << 10)
-#define TRAIL_INTERVAL_NS (INT64_C(60) * 1000 * 1000)
+/* From one batch to the next. */
+#define TRAIL_INTERVAL_NS (INT64_C(50) * 1000 * 1000)
+/* What comes after a silence waits for so long for more to come. */
+#define TRAIL_GATHER_NS (INT64_C(2) * 1000 * 1000)
 
 struct run_trail {
-  struct json *messages; /* array of {type, content}, or NULL */
+  struct json *messages; /* the open batch: {type, content} each; or NULL */
   size_t bytes;
-  int64_t left_out; /* messages not kept in this batch */
-  int64_t flush_at; /* monotonic; 0: nothing waits */
+  int64_t left_out;    /* messages not kept in it */
+  struct json *closed; /* array of the contents of closed batches, or NULL */
+  int64_t end;         /* messages so far */
+  int64_t taken;       /* of them, handed out for the log */
+  int64_t recorded;    /* of them, in the log */
+  int64_t taken_at;    /* monotonic; when the run began, at first */
+  int64_t flush_at;    /* monotonic; 0: nothing waits */
 };
+
+/* `now`: when the run begins. A run that ends within TRAIL_INTERVAL_NS writes
+ * its batch with its end. */
+void run_trail_begin(struct run_trail *trail, int64_t now);
 
 /* Neighbouring stream messages of one name are joined. */
 void run_trail_add(struct run_trail *trail, const char *type,
-                   const struct json *content);
+                   const struct json *content, int64_t now);
 
-/* The batch as one "run.output" event; false when there is none. The strings
- * are borrowed from the arguments; event->content is the caller's. */
-bool run_trail_take(struct run_trail *trail, char *task, char *run,
-                    struct event_record *event);
+/* Later messages get a batch of their own. */
+void run_trail_cut(struct run_trail *trail);
+
+/* What waits, as "run.output" events; returns how many. The texts are borrowed
+ * from the arguments; run_trail_events_free frees the rest. */
+size_t run_trail_take(struct run_trail *trail, char *task, char *run,
+                      int64_t now, struct event_record **events);
+void run_trail_events_free(struct event_record *events, size_t count);
+
+/* All that was taken is in the log now. */
+void run_trail_note_recorded(struct run_trail *trail);
+
 void run_trail_done(struct run_trail *trail);
 
 #endif

@@ -68,3 +68,47 @@ int event_list(struct store *store, const char *task, int64_t after, int limit,
   statement_bind_integer(statement, "limit", limit);
   return record_list(statement, &event_shape, (void **)ret, count, err);
 }
+
+static const struct field text_fields[] = {
+    FIELD(struct event_text, id, FIELD_INTEGER),
+    FIELD(struct event_text, at, FIELD_INTEGER),
+    FIELD(struct event_text, task, FIELD_TEXT),
+    FIELD(struct event_text, run, FIELD_TEXT),
+    FIELD(struct event_text, kind, FIELD_TEXT),
+    FIELD(struct event_text, content, FIELD_TEXT),
+};
+static const struct shape text_shape = {text_fields, COUNT_OF(text_fields),
+                                        sizeof(struct event_text)};
+
+void event_texts_free(struct event_text *list, size_t count) {
+  record_list_free(&text_shape, list, count);
+}
+
+int event_list_texts(struct store *store, const char *task, int64_t after,
+                     int64_t last, int limit, struct event_text **ret,
+                     size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(
+      read.db, task == NULL ? "event_list_between" : "event_list_task_between");
+  if (task != NULL)
+    statement_bind_text(statement, "task", task);
+  statement_bind_integer(statement, "after", after);
+  statement_bind_integer(statement, "last", last);
+  statement_bind_integer(statement, "limit", limit);
+  return record_list(statement, &text_shape, (void **)ret, count, err);
+}
+
+int event_bounds(struct store *store, int64_t *oldest, int64_t *newest,
+                 struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "event_bounds");
+  if (statement_step(statement, err) < 0)
+    return -1;
+  *oldest = statement_integer(statement, 0, 0);
+  *newest = statement_integer(statement, 1, 0);
+  return 0;
+}

@@ -28,4 +28,22 @@ int event_list(struct store *store, const char *task, int64_t after, int limit,
                struct event_record **ret, size_t *count, struct err *err);
 void event_list_free(struct event_record *list, size_t count);
 
+/* An event with its content as the JSON text that it is stored as: for those
+ * who pass it on. */
+struct event_text {
+  int64_t id, at;
+  char *task, *run; /* or NULL */
+  char *kind, *content;
+};
+/* The same from `after` (not included) up to `last` (included). */
+int event_list_texts(struct store *store, const char *task, int64_t after,
+                     int64_t last, int limit, struct event_text **ret,
+                     size_t *count, struct err *err);
+void event_texts_free(struct event_text *list, size_t count);
+
+/* The ids of the oldest and the newest event in the log; both 0: there is none.
+ * Between them none is missing. */
+int event_bounds(struct store *store, int64_t *oldest, int64_t *newest,
+                 struct err *err);
+
 #endif

@@ -7,3 +7,16 @@ SELECT * FROM events WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: event_list_task
 SELECT * FROM events WHERE task = :task AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: event_list_between
+SELECT * FROM events WHERE id > :after AND id <= :last ORDER BY id LIMIT :limit;
+
+-- name: event_list_task_between
+SELECT * FROM events
+ WHERE task = :task AND id > :after AND id <= :last
+ ORDER BY id LIMIT :limit;
+
+-- name: event_bounds
+-- Two look-ups, not a walk over all.
+SELECT (SELECT min(id) FROM events) AS oldest,
+       (SELECT max(id) FROM events) AS newest;
