@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
+#include "core/keeper/jail_advice.h"
 
 struct outcome {
   enum jail_layer failed;
@@ -74,6 +75,14 @@ static void switch_off(struct jail *jail, struct jail_status *status,
   snprintf(status[layer].note, sizeof status[layer].note, "%.255s", note);
 }
 
+/* Only a keeper that is not root needs that layer. */
+static void tell_user(struct jail_status *status, const char *fault) {
+  char advice[160];
+  jail_advice_user("/proc/sys", advice, sizeof advice);
+  snprintf(status[JAIL_USER].note, sizeof status[JAIL_USER].note,
+           "%.90s; %.160s", fault, advice);
+}
+
 /* What cannot be had without the one that failed. */
 static void switch_off_dependents(struct jail *jail, struct jail_status *status,
                                   enum jail_layer layer) {
@@ -105,7 +114,10 @@ int jail_probe_all(struct jail *jail, struct jail_status status[JAIL_LAYERS],
       return 0;
     if (failed == JAIL_LAYERS || !jail_has(jail, failed))
       return err_set(err, ERR_UNAVAILABLE, "%s", fault.text);
-    switch_off(jail, status, failed, without_name(fault.text, failed));
+    const char *why = without_name(fault.text, failed);
+    switch_off(jail, status, failed, why);
+    if (failed == JAIL_USER)
+      tell_user(status, why);
     switch_off_dependents(jail, status, failed);
     if (failed == JAIL_IDS)
       jail->workspace_owner = 0;

@@ -1,6 +1,6 @@
 """`make bench`: figures as ratios within one run, never a verdict.
 
-    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail]   (default: all)
+    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail] [neighbour]   (default: all)
 """
 
 import json
@@ -8,7 +8,7 @@ import sys
 
 from tests.instance import Instance
 
-from . import jail, latency, memory, steady, stream
+from . import jail, latency, memory, neighbour, steady, stream
 
 
 PARTS = {
@@ -18,6 +18,7 @@ PARTS = {
     "steady": steady.measure,
     "stream": stream.measure,
     "jail": jail.measure,
+    "neighbour": neighbour.measure,
 }
 
 

@@ -1,32 +1,25 @@
-"""What the jail costs: the start of a program that does nothing, and the first
-answer of a new task, jailed and not; and what a neighbour feels of an attack.
+"""What the jail costs a start, as ratios within one run: of /bin/true, from the
+wish to its end, and of a kernel, up to its first answer, executed and forked.
 
 Jailed and not take turns, so that a machine whose speed drifts treats them
 alike."""
 
+import contextlib
 import json
+import os
 import pathlib
+import select
 import socket
+import subprocess
 import tempfile
-import threading
 import time
 
-import requests
-
-from tests.instance import Instance
+from tests.instance import Instance, wait_for
 
 from .figures import summary
 
-STARTS, ANSWERS = 40, 8
-ATTACKS = {
-    "nothing": "import time; time.sleep(5)",
-    "fork bomb": "import os, signal; signal.signal(2, signal.SIG_IGN)\nwhile True:\n try: os.fork()\n except OSError: pass",
-    "memory bomb": "import signal; signal.signal(2, signal.SIG_IGN)\na = []\nwhile True: a.append(bytearray(1 << 20))",
-    "disk fill": "b = bytes(1 << 20)\nwhile True:\n with open('f', 'wb') as f:\n  for _ in range(256): f.write(b)",
-    "many files": "i = 0\nwhile True: open(str(i), 'w').close(); i += 1",
-    "busy loops": "import os\nfor _ in range(50):\n if os.fork() == 0:\n  while True: pass\nimport time; time.sleep(60)",
-    "system calls": "import os, threading\ndef work():\n while True: os.stat('/')\nfor _ in range(20): threading.Thread(target=work, daemon=True).start()\nwork()",
-}
+PROGRAMS, ANSWERS = 100, 10
+FORKED = {"kernels.warm": "on", "kernels.spares": "0"}
 
 
 def ask(instance, **request):
@@ -38,13 +31,40 @@ def ask(instance, **request):
     return answer["kernel"]
 
 
-def start_time(instance, task):
-    """Seconds from the wish to the moment that the program runs."""
+def await_end(pid):
+    with contextlib.suppress(ProcessLookupError):  # it has been collected, too
+        process = os.pidfd_open(pid)
+        select.select([process], [], [])
+        os.close(process)
+
+
+def time_program(instance):
+    """By way of the keeper and a shim."""
     began = time.perf_counter()
-    ask(instance, verb="start", task=task)
+    kernel = ask(instance, verb="start", task="program")
+    await_end(kernel["pid"])
     took = time.perf_counter() - began
-    ask(instance, verb="stop", task=task, end="stopped")
+    wait_for(lambda: not ask(instance, verb="status", kernel=kernel["id"])["alive"], "the end")
     return took
+
+
+def time_spawn():
+    """Without any of it."""
+    began = time.perf_counter()
+    subprocess.run(["/bin/true"], check=True)
+    return time.perf_counter() - began
+
+
+def programs(instances):
+    for instance in instances.values():
+        assert instance.put("program", kernelspec="program").status_code == 201
+        time_program(instance)
+    samples = {name: [] for name in ("spawned", *instances)}
+    for _ in range(PROGRAMS):
+        samples["spawned"].append(time_spawn())
+        for name, instance in instances.items():
+            samples[name].append(time_program(instance))
+    return samples
 
 
 def first_answer(instance, task):
@@ -55,55 +75,44 @@ def first_answer(instance, task):
     return took
 
 
-def starts(instances):
-    samples = {mode: {"program": [], "first answer": []} for mode in instances}
-    for instance in instances.values():
-        assert instance.put("sleeper", kernelspec="sleeper").status_code == 201
-        start_time(instance, "sleeper")
-    for _ in range(STARTS):
-        for mode, instance in instances.items():
-            samples[mode]["program"].append(start_time(instance, "sleeper"))
-    for number in range(ANSWERS):
-        for mode, instance in instances.items():
-            samples[mode]["first answer"].append(first_answer(instance, f"n{number}"))
-    return {mode: {name: summary(list_of) for name, list_of in kinds.items()} for mode, kinds in samples.items()}
+def first_answers(instances):
+    samples = {name: [] for name in instances}
+    for number in range(ANSWERS + 1):
+        for name, instance in instances.items():
+            samples[name].append(first_answer(instance, f"t{number}"))
+    return {name: times[1:] for name, times in samples.items()}
 
 
-def felt(instance, code):
-    """Latency of a neighbour's 1+1 while the code runs for five seconds."""
-    times, over = [], threading.Event()
+def compared(samples):
+    table = {name: summary(times) for name, times in samples.items()}
+    free, jailed = table["free"]["median_ms"], table["jailed"]["median_ms"]
+    return table | {"jailed to free": round(jailed / free, 3), "the jail's ms": round(jailed - free, 2)}
 
-    def attack():
-        instance.send("attacker", code, timeout=5)
-        over.set()
 
-    instance.post("attacker", "1")
-    thread = threading.Thread(target=attack)
-    thread.start()
-    with requests.Session() as session:
-        while not over.is_set():
-            began = time.perf_counter()
-            answer = session.post(f"{instance.url}/v1/tasks/neighbour/execute", json={"code": "1+1"}, timeout=60)
-            times.append(time.perf_counter() - began)
-            assert answer.json()["result"] == {"text/plain": "2"}
-            time.sleep(0.01)
-    thread.join()
-    instance.delete("attacker")
-    return summary(times)
+@contextlib.contextmanager
+def pair(settings):
+    with Instance(settings | {"jail.jail": "off"}) as free, Instance(settings | {"jail.jail": "auto"}) as jailed:
+        yield {"free": free, "jailed": jailed}
+
+
+def await_zygote(instance):
+    log = instance.state / "log" / "keeper.log"
+    wait_for(lambda: "is ready, pid" in log.read_text(), "a process to fork from")
 
 
 def measure(_):
+    result = {}
     with tempfile.TemporaryDirectory() as specs:
-        spec = pathlib.Path(specs) / "sleeper"
+        spec = pathlib.Path(specs) / "program"
         spec.mkdir()
         pathlib.Path(specs).chmod(0o755)
-        (spec / "kernel.json").write_text(
-            json.dumps({"argv": ["sleep", "600", "{connection_file}"], "display_name": "s", "language": "sh"})
-        )
-        common = {"kernels.kernelspec_path": specs, "kernels.terminate_grace": "1", "limits.memory": "512M"}
-        with Instance(common | {"jail.jail": "off"}) as off, Instance(common | {"jail.jail": "auto"}) as on:
-            result = starts({"off": off, "jailed": on})
-            on.post("neighbour", "1+1")
-            result["neighbour of"] = {name: felt(on, code) for name, code in ATTACKS.items()}
-    cost = result["jailed"]["program"]["median_ms"] - result["off"]["program"]["median_ms"]
-    return result | {"cost of a start_ms": round(cost, 2)}
+        argv = ["/bin/true", "{connection_file}"]
+        (spec / "kernel.json").write_text(json.dumps({"argv": argv, "display_name": "p", "language": "sh"}))
+        with pair({"kernels.kernelspec_path": specs, "kernels.warm": "off"}) as instances:
+            result["/bin/true"] = compared(programs(instances))
+            result["executed kernel"] = compared(first_answers(instances))
+    with pair(FORKED | {"log.log_level": "debug"}) as instances:
+        for instance in instances.values():
+            await_zygote(instance)
+        result["forked kernel"] = compared(first_answers(instances))
+    return result

@@ -4,6 +4,7 @@ felt by others."""
 import errno
 import os
 import pathlib
+import signal
 import socket
 
 import pytest
@@ -395,6 +396,40 @@ def test_links_planted_for_others_lead_nowhere(prisoner, guarded):
     assert [file["path"] for file in answer["files"]] == ["plain.txt"]
 
 
+def test_what_is_no_plain_file_is_opened_by_nobody(prisoner, guarded):
+    """Who opened a pipe would wait for ever."""
+    code = """
+    import os, socket
+    os.mkfifo("pipe.txt"); os.mkfifo("pipe.png")
+    socket.socket(socket.AF_UNIX).bind("socket.txt")
+    os.mkdir(b"\\xff\\n"); open(b"\\xff\\n/\\x1b[2J\\n.txt", "w").write("x")
+    open("plain.txt", "w").write("x")
+    """
+    answer = prisoner.run(code)
+    assert answer["status"] == "ok", answer["text"]
+    paths = [file["path"] for file in answer["files"]]
+    assert "plain.txt" in paths and not {"pipe.txt", "pipe.png", "socket.txt"} & set(paths)
+    for name in ("pipe.txt", "pipe.png", "socket.txt"):
+        assert guarded.get(f"/tasks/{prisoner.task}/files/{name}").status_code in (403, 404, 500)  # a socket: ENXIO
+    prisoner.still_works()
+
+
+def test_a_deep_well_is_filled_up(prisoner):
+    """Deeper than a path may be long; the fixture deletes the task."""
+    code = """
+    import os
+    for _ in range(1500):
+        os.mkdir("directory"); os.chdir("directory")
+    open("bottom", "w").write("x")
+    os.chdir("/work")
+    """
+    assert prisoner.run(code)["status"] == "ok"
+    prisoner.still_works()
+    files = prisoner.instance.task_directory(prisoner.task) / "files"
+    assert prisoner.instance.delete(prisoner.task).status_code == 200
+    assert not files.exists()
+
+
 def test_hard_links_stay_within(prisoner):
     outcomes = prisoner.outcomes(
         "os.link('/etc/passwd', 'p')",
@@ -471,11 +506,16 @@ def test_there_is_no_network(prisoner, guarded):
         "socket.gethostbyname('localhost')",
         "[name for _, name in socket.if_nameindex()]",
         "open('/etc/resolv.conf').read().count('nameserver')",
+        "fcntl.ioctl(socket.socket(), 0x8914, struct.pack('16sH22x', b'lo', 0))",
+        "fcntl.ioctl(socket.socket(), 0x8916, struct.pack('16sHH4s16x', b'lo', 2, 0, bytes([10, 0, 0, 1])))",
+        "subprocess.run(['ip', 'link', 'add', 'd0', 'type', 'dummy'], capture_output=True).returncode",
     )
     assert outcomes[0] == outcomes[1] == refused(errno.ECONNREFUSED)
     assert outcomes[2] == outcomes[3] == refused(errno.ENETUNREACH)
     assert outcomes[4].startswith("gaierror")
-    assert outcomes[5:] == ["127.0.0.1", ["lo"], 0]
+    assert outcomes[5:8] == ["127.0.0.1", ["lo"], 0]
+    assert outcomes[8:10] == [refused(errno.EPERM)] * 2  # SIOCSIFFLAGS, SIOCSIFADDR
+    assert outcomes[10] in (2, refused(errno.ENOENT))
 
 
 FAMILIES = {"AX25": 3, "NETLINK_KEY": 15, "PACKET": 17, "RXRPC": 33, "ALG": 38, "VSOCK": 40, "XDP": 44, "BLUETOOTH": 31}
@@ -573,6 +613,27 @@ ABSENT = {"clone3": 435, "openat2": 437, "io_uring_setup": 425, "io_uring_enter"
 def test_calls_that_programs_can_do_without_are_absent(prisoner):
     outcomes = dict(zip(ABSENT, prisoner.outcomes(*(f"syscall({number}, 0, 0, 0, 0, 0)" for number in ABSENT.values()))))
     assert outcomes == {name: refused(errno.ENOSYS) for name in ABSENT}
+
+
+GETPID_OF_32_BITS = """
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes.fromhex("b814000000cd80c3"))  # mov eax, 20; int 0x80; ret
+print(ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))())
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="machine code of x86-64")
+def test_the_calls_of_other_architectures_are_absent(prisoner):
+    """Their numbers differ: a filter that took them for its own could be fooled."""
+    code = f"""
+    import subprocess, sys
+    done = subprocess.run([sys.executable, "-c", {GETPID_OF_32_BITS!r}], capture_output=True, text=True)
+    print(done.returncode, done.stdout.strip())
+    """
+    # Where Linux knows nothing of 32 bits, the instruction is a fault.
+    assert prisoner.says(code) in (f"0 {-errno.ENOSYS}\n", f"{-signal.SIGSEGV} \n")
+    assert prisoner.outcome("syscall(0x40000000 + 39)") == refused(errno.ENOSYS)  # x32
 
 
 def test_no_privilege_can_come_back(prisoner):

@@ -68,6 +68,7 @@ class Keeper:
         self.settings = {"max_kernels": 64, "idle_timeout": 0, "terminate_grace": 1, "kernelspec_path": self.specs, "warm": "off"}
         self.jail = "off"  # scripts look around freely; the jail has tests of its own
         self.log_level = "info"
+        self.prefix = []  # of the command line: who the keeper is
         self.process = None
         self.specs.mkdir()
 
@@ -80,7 +81,7 @@ class Keeper:
         )
 
     def command(self, *arguments):
-        return [str(BUILD / "cellpost-keeper"), "-c", str(self.conf), *arguments]
+        return [*self.prefix, str(BUILD / "cellpost-keeper"), "-c", str(self.conf), *arguments]
 
     def start(self, **settings):
         self.configure(**settings)

@@ -15,6 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/keeper/jail_advice.h"
 #include "core/keeper/jail_notice.h"
 #include "core/keeper/jail_paths.h"
 #include "core/keeper/jail_record.h"
@@ -297,6 +298,29 @@ static void a_process_is_metered(void **state) {
   meter_close(meter);
 }
 
+static void assert_advice(const struct scratch *scratch, const char *expected) {
+  char text[160];
+  jail_advice_user(scratch->path, text, sizeof text);
+  assert_string_equal(text, expected);
+}
+
+static void what_forbids_user_namespaces_is_named(void **state) {
+  const struct scratch *scratch = *state;
+  const char *plain =
+      "this host or container forbids them: run the keeper as root";
+  assert_advice(scratch, plain);
+  make(scratch, "user", "max_user_namespaces", "96365\n");
+  make(scratch, "kernel", "unprivileged_userns_clone", "1\n");
+  assert_advice(scratch, plain);
+  make(scratch, "kernel", "apparmor_restrict_unprivileged_userns", "1\n");
+  assert_advice(scratch,
+                "kernel.apparmor_restrict_unprivileged_userns is 1: set it to "
+                "0, or run the keeper as root");
+  make(scratch, "user", "max_user_namespaces", "0\n");
+  assert_advice(scratch, "user.max_user_namespaces is 0: set it to 10000, or "
+                         "run the keeper as root");
+}
+
 #define SCRATCH(name)                                                          \
   cmocka_unit_test_setup_teardown(name, scratch_make, scratch_remove)
 
@@ -316,6 +340,7 @@ int main(void) {
       SCRATCH(what_must_stay_hidden_is_not_shown),
       cmocka_unit_test(paths_are_beneath_by_components),
       cmocka_unit_test(a_process_is_metered),
+      SCRATCH(what_forbids_user_namespaces_is_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
