@@ -8,6 +8,7 @@ MODE    ?= release
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SYSCONFDIR ?= /etc
 PORT    ?= 8080
 STATE   ?= var
 BUILD   := build/$(MODE)
@@ -151,6 +152,9 @@ up: ## build, start an instance (PORT, STATE), run a first cell in it
 down: ## end the instance in STATE with all its kernels
 	$(Q)STATE='$(STATE)' tools/down
 
+install: all ## install programs, pages, units, site and manual (DESTDIR, PREFIX, SYSCONFDIR)
+	$(Q)MODE=$(MODE) DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' tools/install
+
 test-packages:
 	$(Q)tools/install-packages build runtime test
 
@@ -179,4 +183,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install-packages vendor clean help bench
+.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install install-packages vendor clean help bench
