@@ -287,3 +287,21 @@ def test_kernels_that_are_never_ready(make_instance, kernelspecs):
         assert response.status_code == 503, behaviour
         assert "not ready in time" in response.json()["detail"]
         assert service.get(f"/v1/tasks/{behaviour}").json()["kernel"]["state"] == "dead"
+
+
+def test_any_order_of_messages_leaves_one_truth(scripted, own):
+    """Answer, notebook and registry agree at once, and also after later cells
+    have updated displays of earlier ones."""
+    name = own()
+    runs = []
+    for seed in range(25):
+        answer = scripted.post(name, f"scenario: arbitrary {seed}")
+        assert answer["status"] in ("ok", "error")
+        notebooks.same_as(scripted, name, answer)
+        kept = sum(len(json.dumps(output)) for output in answer["outputs"])
+        assert answer["truncated"] is None and kept < 300_000
+        runs.append(answer["run"])
+    notebook = notebooks.read(scripted, name)
+    for run in runs:
+        told = scripted.get(f"/v1/runs/{run}").json()
+        assert told["outputs"] == notebooks.outputs(notebooks.cell_of(notebook, told))

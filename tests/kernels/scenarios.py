@@ -6,6 +6,7 @@ its own: execute_input (kernel.begin), outputs, reply and idle.
 """
 
 import os
+import random
 import signal
 import time
 import uuid
@@ -471,4 +472,42 @@ def ask_input(kernel, request, parent="yes"):
         kernel.status("idle", request)
         return
     kernel.stream(f"got {kernel.input!r}\n", request)
+    kernel.finish(request)
+
+
+def shown(generator):
+    """Content of a display or a result, with the odd member missing."""
+    content = {"data": {"text/plain": generator.choice(WORDS)},
+               "metadata": generator.choice([{}, {"a": 1}])}
+    if generator.random() < 0.5:
+        content["transient"] = {"display_id": generator.choice("ab")}
+    return content
+
+
+WORDS = ["", "a", "line\n", "50%\r", "\b\b", "\x1b[31mred\x1b[0m", "\U0001f600",
+         "x" * 5000, "\r\n", "two\nlines\n", "\x00", "\ue000"]
+
+
+@scenario
+def arbitrary(kernel, request, seed, count="60"):
+    """Messages of all kinds in an order that the seed decides."""
+    generator = random.Random(int(seed))
+    kernel.begin(request)
+    for _ in range(int(count)):
+        parent = generator.choice([request] * 8 + [None])
+        kind = generator.choice(
+            ["stream"] * 6 + ["display_data", "update_display_data"] * 2 +
+            ["execute_result", "clear_output", "error", "unheard_of", "status"])
+        content = {
+            "stream": {"name": generator.choice(["stdout", "stdout", "stderr"]),
+                       "text": generator.choice(WORDS)},
+            "clear_output": {"wait": generator.random() < 0.5},
+            "error": {"ename": "E", "evalue": generator.choice(WORDS),
+                      "traceback": [generator.choice(WORDS)]},
+            "status": {"execution_state": "busy"},
+            "unheard_of": {"x": 1},
+        }.get(kind) or shown(generator)
+        if kind == "execute_result":
+            content["execution_count"] = kernel.count
+        kernel.publish(kind, content, parent)
     kernel.finish(request)
