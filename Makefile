@@ -139,9 +139,14 @@ bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 
 	$(Q)$< $(BUILD)
 
 # One test: /usr/bin/python3 -m pytest tests/http -k word
-test: test-packages all unit ## everything: unit tests, then the whole against real nginx and kernels
+test: test-packages all unit check-benches ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
 	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper tests/jail tests/browser)
+
+# That they run at all, not what they measure.
+check-benches: $(BUILD)/bench/store_bench $(BUILD)/bench/notebook_bench
+	$(Q)$(BUILD)/bench/store_bench $(BUILD) 100 200 > /dev/null
+	$(Q)$(BUILD)/bench/notebook_bench $(BUILD) 1 > /dev/null
 
 lint: ## structure, format, static analysis, scripts; gcc and clang
 	$(Q)tools/lint $(STEPS)
@@ -183,4 +188,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: test-packages all unit fuzz run-fuzzers bench-store bench-notebook test lint up down install install-packages vendor clean help bench
+.PHONY: test-packages all unit check-benches fuzz run-fuzzers bench-store bench-notebook test lint up down install install-packages vendor clean help bench

@@ -183,9 +183,10 @@ uint64_t terminal_store_dropped_lines(const struct terminal_store *store) {
 
 int terminal_store_marker(uint64_t bytes, uint64_t lines, struct buf *out) {
   bool fresh = out->length == 0 || out->data[out->length - 1] == '\n';
-  return buf_format(out,
-                    "%s[… %" PRIu64 " bytes in %" PRIu64 " lines left out …]\n",
-                    fresh ? "" : "\n", bytes, lines);
+  return buf_format(
+      out, "%s[… %" PRIu64 " byte%s in %" PRIu64 " line%s left out …]\n",
+      fresh ? "" : "\n", bytes, bytes == 1 ? "" : "s", lines,
+      lines == 1 ? "" : "s");
 }
 
 int terminal_store_write(const struct terminal_store *store, struct buf *out) {

@@ -138,7 +138,8 @@ int passage_files(const struct json *files, size_t most, struct buf *out) {
     failed |= buf_format(out, "[file %s: ", change ? change : "changed");
     failed |= append_plain(path ? path : "", path ? strlen(path) : 0, 200, out);
     if (bytes >= 0)
-      failed |= buf_format(out, ", %lld bytes", (long long)bytes);
+      failed |= buf_format(out, ", %lld byte%s", (long long)bytes,
+                           bytes == 1 ? "" : "s");
     failed |= buf_text(out, "]\n");
   }
   if (count > most)
@@ -173,11 +174,12 @@ const char *passage_of_status(const char *status) {
       {"error", "the code raised an exception"},
       {"timeout", "the code did not end within its time limit"},
       {"interrupted", "the run was interrupted"},
-      {"cancelled", "the run was cancelled"},
+      {"cancelled", "the run was cancelled before it started"},
       {"output_limit", "the code wrote more output than one run may"},
       {"oom", "the kernel reached its memory limit"},
       {"kernel_died", "the kernel process ended during the run"},
       {"lost", "how the run ended is not known"},
+      {"not_run", "no kernel could be had for the run"},
   };
   return look_up(words, COUNT_OF(words), status);
 }

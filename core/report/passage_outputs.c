@@ -101,7 +101,8 @@ static void add_types(struct walk *walk, const struct json *data) {
     walk->failed |= traceback_strip_ansi(mime, strlen(mime), walk->out);
     if (json_kind(value) == JSON_STRING)
       walk->failed |=
-          buf_format(walk->out, ", %zu bytes", json_text_length(value));
+          buf_format(walk->out, ", %zu byte%s", json_text_length(value),
+                     json_text_length(value) == 1 ? "" : "s");
     walk->failed |= buf_text(walk->out, "]\n");
   }
 }

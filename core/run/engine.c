@@ -15,6 +15,7 @@
 #include "core/keeper/process.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"
+#include "core/run/unrun.h"
 #include "core/store/replay.h"
 #include "core/store/run.h"
 
@@ -48,7 +49,10 @@ static int open_registry(struct engine *engine, struct err *err) {
   if (store_instance_start(engine->store, engine->instance, "cellpost", pid,
                            process_start_time(pid), err) < 0)
     return -1;
-  if (run_close_lost(engine->store, process_is_alive, err) < 0)
+  struct run_record CLEANUP(run_record_free) lost = {.status = RUN_LOST};
+  unrun_describe(&lost, "the process that led this run ended before it", NULL,
+                 (size_t)engine->conf->text_limit);
+  if (run_close_lost(engine->store, process_is_alive, &lost, err) < 0)
     return -1;
   return replay_close_lost(engine->store, process_is_alive, err);
 }

@@ -18,6 +18,7 @@
 #include "core/run/lease_setup.h"
 #include "core/store/replay.h"
 #include "core/store/run.h"
+#include "core/store/task.h"
 
 /* A kernel that still runs a cell of a dead process gets this long to answer by
  * itself before it is interrupted. */
@@ -213,6 +214,17 @@ static int connect_kernel(struct engine *engine, struct lease *lease,
   return lease_setup(engine, lease, deadline, err);
 }
 
+/* Whether nobody wanted the variables of that life any more: somebody asked for
+ * a new kernel, or has deleted the task since and made it anew. */
+static bool was_given_up(struct engine *engine,
+                         const struct kernel_record *life) {
+  struct task_record CLEANUP(task_record_free) task = {0};
+  if (life->end == KERNEL_END_RESTARTED)
+    return true;
+  return task_get(engine->store, life->task, &task, NULL) == 0 &&
+         life->ended_at < task.created_at;
+}
+
 /* How the run meets the kernel's variables. Lives that never became ready held
  * none, so what was lost is told by the last life that did. */
 static void describe_state(struct engine *engine, struct lease *lease) {
@@ -234,7 +246,7 @@ static void describe_state(struct engine *engine, struct lease *lease) {
       return;
     if (before.end == KERNEL_END_START)
       continue;
-    if (before.end != KERNEL_END_RESTARTED && before.end != KERNEL_END_STOPPED)
+    if (!was_given_up(engine, &before))
       lease->state = "lost";
     snprintf(lease->reason, sizeof lease->reason,
              "the variables of kernel generation %lld are gone: %.300s",

@@ -17,6 +17,7 @@
 #include "core/run/place.h"
 #include "core/run/replay.h"
 #include "core/run/ticket.h"
+#include "core/run/unrun.h"
 
 static void send_run_event(const struct run_sink *sink,
                            const struct run_record *record) {
@@ -38,12 +39,7 @@ static void close_unrun(struct engine *engine, struct run_ticket *ticket,
   record->ended_at = clock_wall_us();
   record->execution_count = -1;
   record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
-  record->error = json_object();
-  json_set_text(record->error, "ename",
-                status == RUN_CANCELLED ? "Cancelled" : "NoKernel");
-  json_set_text(record->error, "evalue", why->text);
-  if (stderr_tail != NULL)
-    json_set_text(record->error, "stderr", stderr_tail);
+  unrun_describe(record, why->text, stderr_tail, (size_t)ticket->text_limit);
   struct json *CLEANUP(json_done) none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
   endings_finish(engine->endings, engine->store, &ending, NULL);
@@ -309,6 +305,21 @@ int run_perform(struct engine *engine, struct run_ticket *ticket,
   return 0;
 }
 
+/* Among what came late, what this run itself put out after its end: the last of
+ * its outputs. */
+static void add_own_late(struct run_record *record, const struct json *stored) {
+  size_t count = json_length(stored);
+  size_t late = (size_t)record->late_outputs;
+  for (size_t i = count - (late < count ? late : count); i < count; i++) {
+    struct json *entry = json_object();
+    json_set_text(entry, "run", record->id);
+    json_set(entry, "output", json_share(json_at(stored, i)));
+    if (record->late_told == NULL)
+      record->late_told = json_array();
+    json_push(record->late_told, entry);
+  }
+}
+
 int run_describe(struct engine *engine, const char *id, struct json **answer,
                  struct err *err) {
   struct json *CLEANUP(json_done) outputs = NULL;
@@ -323,6 +334,7 @@ int run_describe(struct engine *engine, const char *id, struct json **answer,
       return -1;
     json_free(outputs);
     outputs = resolve(engine, record.task, stored);
+    add_own_late(&record, stored);
   }
   *answer = answer_build(&record, outputs, engine->conf->inline_image_bytes);
   if (!run_status_is_final(record.status))

@@ -91,9 +91,10 @@ int turn_join(struct turns *turns, const char *task, struct turn **ret,
   pthread_mutex_unlock(&turns->mutex);
   if (turn == NULL)
     return err_set(err, ERR_BUSY,
-                   "the queue of task %s is full: %lld runs wait already; "
+                   "the queue of task %s is full: %lld %s already; "
                    "try again when one has ended",
-                   task, (long long)waiting);
+                   task, (long long)waiting,
+                   waiting == 1 ? "run waits" : "runs wait");
   *ret = turn;
   return 0;
 }

@@ -170,8 +170,11 @@ static int list_leaders(struct store *store, struct leader **ret, size_t *count,
                      (void **)ret, count, err);
 }
 
-static int lose_run(struct db *db, const char *id, struct err *err) {
+static int lose_run(struct db *db, const char *id,
+                    const struct run_record *words, struct err *err) {
   struct statement *statement = db_statement(db, "run_lose");
+  statement_bind_text(statement, "text", words->text);
+  statement_bind_json(statement, "error", words->error);
   statement_bind_integer(statement, "ended_at", clock_wall_us());
   statement_bind_text(statement, "id", id);
   struct run_row CLEANUP(run_row_free) row = {0};
@@ -183,7 +186,7 @@ static int lose_run(struct db *db, const char *id, struct err *err) {
 
 /* Closes every open run of one instance; returns how many. */
 static int lose_runs_of(struct store *store, const char *instance,
-                        struct err *err) {
+                        const struct run_record *words, struct err *err) {
   struct write CLEANUP(write_end) write;
   if (write_begin(store, &write, err) < 0)
     return -1;
@@ -196,7 +199,7 @@ static int lose_runs_of(struct store *store, const char *instance,
   const struct run_record *runs = list;
   int lost = 0;
   for (size_t i = 0; i < count && lost >= 0; i++) {
-    int changed = lose_run(write.db, runs[i].id, err);
+    int changed = lose_run(write.db, runs[i].id, words, err);
     lost = changed < 0 ? -1 : lost + changed;
   }
   run_list_free(list, count);
@@ -207,7 +210,7 @@ static int lose_runs_of(struct store *store, const char *instance,
 
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   struct err *err) {
+                   const struct run_record *words, struct err *err) {
   struct leader *leaders;
   size_t count;
   if (list_leaders(store, &leaders, &count, err) < 0)
@@ -216,7 +219,7 @@ int run_close_lost(struct store *store,
   for (size_t i = 0; i < count && total >= 0; i++) {
     if (alive(leaders[i].pid, leaders[i].pid_start))
       continue;
-    int lost = lose_runs_of(store, leaders[i].id, err);
+    int lost = lose_runs_of(store, leaders[i].id, words, err);
     total = lost < 0 ? -1 : total + lost;
   }
   record_list_free(&leader_shape, leaders, count);

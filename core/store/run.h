@@ -142,11 +142,11 @@ int run_list_open(struct store *store, const char *task,
                   struct run_record **ret, size_t *count, struct err *err);
 
 /* Closes as lost every open run whose instance is not alive any more
- * (alive(pid, pid_start, context) decides). Returns how many; each gets an
- * event. *tasks (may be NULL): array of their task ids. */
+ * (alive(pid, pid_start) decides), with the text and error of `words`. Returns
+ * how many; each gets an event. */
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   struct err *err);
+                   const struct run_record *words, struct err *err);
 
 /* The last final run of the task in this kernel, for "was a run of this kernel
  * cut off?"; ERR_NOT_FOUND. */

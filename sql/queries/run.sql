@@ -55,6 +55,7 @@ UPDATE runs
    SET status = 'lost', ended_at = :ended_at,
        end_number = 1 + coalesce((SELECT max(end_number) FROM chain
                                    WHERE task = runs.task), 0),
+       text = :text, error = :error,
        notes = json_array('the process that led this run ended before it')
  WHERE id = :id AND ended_at IS NULL
 RETURNING sequence, task, kernel;

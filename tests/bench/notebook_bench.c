@@ -1,6 +1,7 @@
 /* What a cell costs in notebooks of 0.1 to 100 MB, as JSON.
  *
- *   notebook_bench [DIRECTORY]     where to make them (default /tmp)
+ *   notebook_bench [DIRECTORY [SIZES]]     where to make them (default /tmp),
+ *                                          and how many of the sizes
  *
  * A cell is appended and then replaced once with its outputs, as a run does.
  * "open" is a process that comes to a notebook which another one wrote, "scan"
@@ -199,20 +200,24 @@ int main(int argc, char **argv) {
                {"10 MB", 10 * 1000 * 1000},
                {"100 MB", 100 * 1000 * 1000}};
   const char *parent = argc > 1 ? argv[1] : "/tmp";
+  size_t wanted = argc > 2 ? (size_t)atoi(argv[2]) : COUNT_OF(sizes);
+  size_t count =
+      wanted >= 1 && wanted < COUNT_OF(sizes) ? wanted : COUNT_OF(sizes);
   struct cost costs[COUNT_OF(sizes)];
   double nbformat = -1;
   printf("{\n");
-  for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+  for (size_t i = 0; i < count; i++) {
     costs[i] = measure(parent, sizes[i].bytes, FS_SYNC_NONE,
                        i == 2 ? &nbformat : NULL);
     print_cost(sizes[i].name, &costs[i]);
   }
   const struct cost synced = measure(parent, 1000 * 1000, FS_SYNC_DATA, NULL);
   print_cost("1 MB, synced", &synced);
-  printf("  \"ratio_largest_to_smallest\": %.2f,\n",
-         costs[COUNT_OF(sizes) - 1].cell / costs[0].cell);
-  printf("  \"nbformat_write_10_MB_us\": %.0f,\n", nbformat * 1000);
-  printf("  \"times_faster_at_10_MB\": %.0f\n}\n",
-         nbformat * 1000 / costs[2].publish);
+  if (nbformat > 0)
+    printf("  \"nbformat_write_10_MB_us\": %.0f,\n"
+           "  \"times_faster_at_10_MB\": %.0f,\n",
+           nbformat * 1000, nbformat * 1000 / costs[2].publish);
+  printf("  \"ratio_largest_to_smallest\": %.2f\n}\n",
+         costs[count - 1].cell / costs[0].cell);
   return 0;
 }

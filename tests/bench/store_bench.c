@@ -53,7 +53,7 @@ static const char fill_script[] =
     "  50000000, 200 FROM n;"
     "INSERT INTO outputs SELECT sequence, 0, 'stream', '{\"output_type\":"
     "\"stream\",\"name\":\"stdout\",\"text\":\"count 5\\n\"}',"
-    "  code_sha256, 0, ended_at, NULL FROM runs;"
+    "  code_sha256, 0, ended_at, NULL, NULL FROM runs;"
     "INSERT INTO chain (task, end_number, run, hash)"
     "  SELECT task, end_number, id, code_sha256 FROM runs;"
     "INSERT INTO events (at, task, run, kind, content)"

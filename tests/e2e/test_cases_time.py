@@ -207,7 +207,10 @@ def test_interrupt_and_cancel(service, task):
         assert service.request("POST", f"/v1/tasks/{task}/interrupt").status_code == 200
         answer = running.result()
     assert answer["status"] == "interrupted" and answer["ended_by"] == "SIGINT"
-    assert service.get(f"/v1/runs/{waiting['run']}").json()["status"] == "cancelled"
+    cancelled = service.get(f"/v1/runs/{waiting['run']}").json()
+    assert cancelled["status"] == "cancelled"
+    assert "cancelled before it started" in cancelled["text"]
+    assert cancelled["error"]["prompt"].startswith("Status: cancelled")
     assert service.post(task, "x")["result"]["text/plain"] == "1"
 
 

@@ -1,6 +1,7 @@
 """The history: checked, cleaned up and copied while the service runs."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -410,6 +411,26 @@ def test_gc_beside_runs(own):
             future.result()
     assert len(own.runs("old")) == 1
     verify(own)
+
+
+def test_an_auditor_who_reads_for_long_holds_nobody_up(own, tmp_path):
+    own.post("t", "1")
+    with contextlib.closing(sqlite3.connect(f"file:{own.database}?mode=ro", uri=True)) as auditor:
+        rows = auditor.execute("SELECT audit.number, later.n FROM audit, (SELECT 1 AS n UNION ALL SELECT 2) AS later")
+        assert rows.fetchone()[0] == 1
+        slowest = 0.0
+        for number in range(40):
+            start = time.monotonic()
+            assert own.post("t", f"print('x' * 100_000, {number})")["notes"] == []
+            slowest = max(slowest, time.monotonic() - start)
+        assert slowest < 5, slowest
+        gc(own, run_age="1ms")
+        assert call(own, "backup", tmp_path / "copy.db").returncode == 0
+        verify(own)
+        # What it began to read it reads to the end: one run, as it was.
+        assert [number for number, _ in rows] == [1]
+    assert [run["status"] for run in own.runs("t")] == ["ok"]
+    assert ask(tmp_path / "copy.db", "SELECT number FROM audit") == [(41,)]
 
 
 # backup

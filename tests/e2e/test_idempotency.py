@@ -53,6 +53,8 @@ h = display("first", display_id=True)"""
         return again["late_count"] == 1 and again["outputs"][0]["data"] == {"text/plain": "'changed'"}
 
     wait_for(late, "the late line and the update")
+    told = service.get(f"/v1/runs/{run}").json()["late_outputs"]
+    assert [(entry["run"], entry["output"]["text"]) for entry in told] == [(run, "late\n")]
     answer = same(first, service.send(task, code, KEY))
     assert answer["outputs"][0]["data"] == {"text/plain": "'first'"}
 

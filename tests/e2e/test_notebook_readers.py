@@ -4,9 +4,13 @@ import collections
 import json
 import socket
 
+import nbformat
+
+from tests.e2e import notebooks
+
 READERS = 200
 RUNS = 500
-OPEN_AT_ONCE = 20
+OPEN_AT_ONCE = READERS
 
 
 class Reader:
@@ -46,7 +50,12 @@ def test_slow_readers_get_one_whole_version_each(service, task):
             seen.append((began, reader.finish()))
     seen += [(began, reader.finish()) for began, reader in readers]
     assert len(seen) == READERS
+    final = {cell["id"]: cell for cell in notebooks.read(service, task)["cells"]}
     for began, notebook in seen:
+        # Each cell is as it is in the end, which is valid, but for the running one.
+        running = [cell for cell in notebook["cells"] if cell != final[cell["id"]]]
+        assert len(running) <= 1
+        nbformat.validate(notebook | {"cells": running}, version=4, version_minor=5)
         sources = ["".join(cell["source"]) for cell in notebook["cells"][1:]]
         # The version that was there, and perhaps the start of the next run.
         assert sources[: began + 1] == [str(number) for number in range(began + 1)]

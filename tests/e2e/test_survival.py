@@ -49,7 +49,9 @@ def test_a_run_that_was_cut_off_is_lost_and_the_next_post_answers(own):
     own.wait_run(run, "running")
     own.kill("app")
     own.start_app()
-    assert own.get(f"/v1/runs/{run}").json()["status"] == "lost"
+    lost = own.get(f"/v1/runs/{run}").json()
+    assert lost["status"] == "lost" and "the process that led this run ended before it" in lost["text"]
+    assert lost["error"]["prompt"].startswith("Status: lost") and "look at its effects" in lost["error"]["hint"]
     notebooks.read(own, "t")
     answer = own.post("t", "x", timeout=30)
     assert answer["result"]["text/plain"] == "1"

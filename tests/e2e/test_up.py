@@ -86,8 +86,9 @@ def test_up_after_down_finds_the_history(make_instance, task):
     service.down()
     service.up()
     answer = service.post(task, "2")
-    assert answer["kernel"]["state"] == "fresh" and answer["kernel"]["generation"] == 2
+    assert answer["kernel"]["state"] == "lost" and answer["kernel"]["generation"] == 2
     assert "variables of kernel generation 1 are gone" in answer["kernel"]["reason"]
+    assert "shut down" in answer["kernel"]["reason"] and "are lost" in answer["text"]
     assert len(service.runs(task)) == 2
 
 

@@ -397,7 +397,7 @@ static void a_long_text_result_keeps_head_and_tail(void **state) {
       "{\"data\":{\"text/plain\":\"0123456789\"},\"execution_count\":1}");
   check_outputs(
       collector,
-      "[{\"data\":{\"text/plain\":\"01\\n[… 2 bytes in 1 lines left out …]\\n"
+      "[{\"data\":{\"text/plain\":\"01\\n[… 2 bytes in 1 line left out …]\\n"
       "456789\"},\"execution_count\":1,\"metadata\":{},\"output_type\":"
       "\"execute_result\"}]");
   collector_free(collector);
@@ -492,7 +492,7 @@ static void a_long_error_is_cut(void **state) {
   struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
   const struct json *error = json_at(outputs, 0);
   assert_non_null(strstr(json_get_text(error, "evalue"),
-                         "v\n[… 100 bytes in 1 lines left out …]\nv"));
+                         "v\n[… 100 bytes in 1 line left out …]\nv"));
   const struct json *traceback = json_get(error, "traceback");
   assert_int_equal(json_length(traceback), 3);
   assert_string_equal(json_text(json_at(traceback, 0)),

@@ -416,12 +416,16 @@ static void runs_of_dead_instances_are_lost(void **state) {
   run.instance = (char *)"alive";
   OK(fixture, run_insert(store, &run, existing, err));
 
-  assert_int_equal(run_close_lost(store, only_pid_7_lives, err), 2);
-  assert_int_equal(run_close_lost(store, only_pid_7_lives, err), 0);
+  struct json CLEANUP(json_done) *error = json_object();
+  const struct run_record words = {.text = (char *)"[lost]", .error = error};
+  assert_int_equal(run_close_lost(store, only_pid_7_lives, &words, err), 2);
+  assert_int_equal(run_close_lost(store, only_pid_7_lives, &words, err), 0);
   for (int i = 0; i < 3; i++) {
     OK(fixture, run_get(store, ids[i], &found, err));
     assert_int_equal(found.status, i < 2 ? RUN_LOST : RUN_QUEUED);
     assert_int_equal(json_length(found.notes), i < 2 ? 1 : 0);
+    assert_true((found.error != NULL) == (i < 2));
+    assert_true((found.text != NULL) == (i < 2));
     run_record_free(&found);
   }
   fixture_expect(fixture,

@@ -164,7 +164,7 @@ static void cuts_one_long_line_inside(void **state) {
   terminal_write(terminal, "\n", 1);
   char *text = render(terminal);
   assert_string_equal(text, "yyyyyyyyyy\n"
-                            "[… 299981 bytes in 1 lines left out …]\n"
+                            "[… 299981 bytes in 1 line left out …]\n"
                             "yyyyyyyyy\n");
   free(text);
   terminal_free(terminal);

@@ -1,0 +1,51 @@
+#include "core/run/unrun.h"
+
+#include <stdlib.h>
+
+#include "core/base/mem.h"
+#include "core/report/hint.h"
+#include "core/report/text.h"
+
+static const char *name_of(enum run_status status) {
+  switch (status) {
+  case RUN_CANCELLED:
+    return "Cancelled";
+  case RUN_LOST:
+    return "Lost";
+  default:
+    return "NoKernel";
+  }
+}
+
+static struct json *error_of(enum run_status status, const char *why,
+                             const char *stderr_tail) {
+  struct json *error = json_object();
+  json_set_text(error, "ename", name_of(status));
+  json_set_text(error, "evalue", why);
+  json_set(error, "traceback", json_array());
+  struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_SMALL);
+  struct hint_source source = {.status = run_status_name(status)};
+  hint_compose(&source, &hint);
+  json_set_text(error, "hint", hint.length == 0 ? NULL : buf_string(&hint));
+  if (stderr_tail != NULL)
+    json_set_text(error, "stderr", stderr_tail);
+  return error;
+}
+
+void unrun_describe(struct run_record *record, const char *why,
+                    const char *stderr_tail, size_t limit) {
+  json_free(record->error);
+  record->error = error_of(record->status, why, stderr_tail);
+  struct text_source source = {.status = run_status_name(record->status),
+                               .error = record->error,
+                               .limit = limit};
+  struct buf CLEANUP(buf_free) prompt = BUF_INIT(BUF_SMALL);
+  if (text_prompt(&source, &prompt) == 0)
+    json_set_text(record->error, "prompt", buf_string(&prompt));
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  source.kernel_reason = why;
+  free(record->text);
+  record->text = NULL;
+  if (text_compose(&source, &text) == 0)
+    record->text = buf_take(&text);
+}
