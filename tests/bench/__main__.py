@@ -1,6 +1,6 @@
 """`make bench`: figures as ratios within one run, never a verdict.
 
-    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail] [neighbour]   (default: all)
+    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail] [neighbour] [warm]   (default: all)
 """
 
 import json
@@ -8,7 +8,7 @@ import sys
 
 from tests.instance import Instance
 
-from . import jail, latency, memory, neighbour, steady, stream
+from . import jail, latency, memory, neighbour, steady, stream, warm
 
 
 PARTS = {
@@ -19,6 +19,7 @@ PARTS = {
     "stream": stream.measure,
     "jail": jail.measure,
     "neighbour": neighbour.measure,
+    "warm": warm.measure,
 }
 
 
