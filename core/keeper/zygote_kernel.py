@@ -21,6 +21,7 @@ def prepare(arguments):
     """ipykernel's application with its command line read and its shell made; or
     None, when this ipykernel is built otherwise: then it is made afterwards."""
     try:
+        publish_without_limit()
         return make_app(arguments)
     except Exception as error:
         print(f"the shell is made after the fork: {error!r}", file=sys.stderr)
@@ -50,6 +51,24 @@ def make_app(arguments):
     app.early_shell = make_shell(app)
     rehearse(app.early_shell)
     return app
+
+
+def publish_without_limit():
+    """A PUB socket drops what a slow reader has not taken beyond its limit, in
+    silence. Readers that come later get the limit that the socket had when it
+    was bound, so core/run/setup.py comes too late here, where nobody has
+    connected yet."""
+    import zmq
+    from ipykernel.kernelapp import IPKernelApp
+
+    init_iopub = IPKernelApp.init_iopub
+
+    def init_without_limit(self, context):
+        context.setsockopt(zmq.SNDHWM, 0)
+        init_iopub(self, context)
+        del context.sockopts[zmq.SNDHWM]
+
+    IPKernelApp.init_iopub = init_without_limit
 
 
 def plain(config):
@@ -100,8 +119,7 @@ class Setup:
         self.digest = hashlib.sha256(source).hexdigest()
 
     def run(self, connection_file):
-        directory = os.path.dirname(connection_file)
-        exec(self.code, {"stack_path": f"{directory}/stack.txt", "digest": self.digest})
+        exec(self.code, {"directory": os.path.dirname(connection_file), "digest": self.digest})
 
 
 def drop_shell_unless(suitable):

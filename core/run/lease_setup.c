@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/crypto.h"
+#include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
 #include "core/run/quiet.h"
@@ -18,30 +19,45 @@ static const char *embedded_text(const char *path) {
   return "";
 }
 
+/* A kernel that has been set up says so in a file of its directory: another
+ * process of ours may have been here, or the kernel was set up before we met it
+ * (a zygote does that with the very same source). What the file says is the
+ * kernel's word, like all that setup.py has done: it harms nobody else. */
+static bool is_set_up(const struct lease *lease, const char *digest) {
+  int CLEANUP(mem_close_descriptor) directory =
+      fs_open_directory(lease->kernel.directory, NULL);
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  return directory >= 0 &&
+         fs_read_file(directory, LEASE_SETUP_FILE, &text, NULL) == 0 &&
+         strcmp(buf_string(&text), digest) == 0;
+}
+
 /* One expression, whose parts leave no name behind. A JSON string literal is a
- * Python string literal too. Nothing is done twice: another process of ours may
- * have been here, or the kernel was set up before we met it (a zygote does that
- * with the very same source). */
-static int compose_setup(const struct lease *lease, struct buf *out) {
-  const char *source = embedded_text("core/run/setup.py");
-  char digest[CRYPTO_SHA256_HEX];
-  char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/%s", lease->kernel.directory, LEASE_STACK_FILE);
-  crypto_sha256(source, strlen(source), digest);
+ * Python string literal too. Nothing is done twice. */
+static int compose_setup(const struct lease *lease, const char *source,
+                         const char *digest, struct buf *out) {
+  const char *directory = lease->kernel.directory;
   buf_format(out,
              "getattr(__import__('sys'), '_cellpost_setup', '') == '%s' or "
              "exec(",
              digest);
   json_write_string(source, strlen(source), out);
-  buf_text(out, ", {'stack_path': ");
-  json_write_string(path, strlen(path), out);
+  buf_text(out, ", {'directory': ");
+  json_write_string(directory, strlen(directory), out);
   return buf_format(out, ", 'digest': '%s'})", digest);
 }
 
 static int set_up_python(struct lease *lease, int64_t deadline,
                          struct err *err) {
+  const char *source = embedded_text("core/run/setup.py");
+  char digest[CRYPTO_SHA256_HEX];
+  crypto_sha256(source, strlen(source), digest);
+  if (is_set_up(lease, digest)) {
+    lease->memory->dumps_stack = true;
+    return 0;
+  }
   struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_SMALL);
-  compose_setup(lease, &code);
+  compose_setup(lease, source, digest, &code);
   struct execution CLEANUP(execution_free) execution = {0};
   if (quiet_execute(lease->cached->channel, lease->process, buf_string(&code),
                     NULL, deadline, NULL, &execution, err) < 0)

@@ -200,7 +200,7 @@ def keep_parents_apart():
 
 # Each is worth having alone; none may keep a kernel from working.
 for improve, arguments in (
-    (dump_stack_on_demand, (stack_path,)),
+    (dump_stack_on_demand, (f"{directory}/stack.txt",)),
     (flush_often, ()),
     (lose_nothing_on_the_way, ()),
     (say_last_words, ()),
@@ -212,4 +212,7 @@ for improve, arguments in (
         improve(*arguments)
     except Exception:
         pass
-sys._cellpost_setup = digest  # core/run/lease_setup.c
+# core/run/lease_setup.c
+sys._cellpost_setup = digest
+with open(f"{directory}/setup.txt", "w") as file:
+    file.write(digest)

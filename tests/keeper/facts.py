@@ -123,7 +123,7 @@ SETUP = (ROOT / "core/run/setup.py").read_text()
 def set_up(kernel):
     """What the app does when it meets a kernel (core/run/lease_setup.c)."""
     digest = hashlib.sha256(SETUP.encode()).hexdigest()
-    given = {"stack_path": f"{kernel.told['directory']}/stack.txt", "digest": digest}
+    given = {"directory": kernel.told["directory"], "digest": digest}
     return kernel.run(
         f"print(getattr(__import__('sys'), '_cellpost_setup', '') == {digest!r} or exec({SETUP!r}, {given!r}))"
     )

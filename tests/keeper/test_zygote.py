@@ -155,6 +155,51 @@ def test_other_programs_start_as_ever(warm, start):
         assert not was_forked(start(warm, name))
 
 
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (".local/lib/python3.11/site-packages/mine.py", "import numpy; print(numpy.__name__)"),
+        ("pandas/__init__.py", "import pandas; print(pandas.__file__[-18:])"),
+        ("numpy.py", "import numpy; print(numpy.__file__[-8:])"),
+    ],
+)
+def test_a_task_with_modules_of_its_own_gets_them(warm, start, path, code):
+    name = path.strip(".").replace("/", "-")
+    warm.task(name, kernelspec="python3")
+    module = warm.files(name) / path
+    module.parent.mkdir(parents=True)
+    module.write_text("")
+    kernel = start(warm, name)
+    assert not was_forked(kernel)
+    assert kernel.run(code) == ("numpy\n" if path.startswith(".local") else f"{path[-18:]}\n")
+
+
+def test_a_slow_reader_loses_nothing(warm, start):
+    """Whoever connects, and whenever: the limit is lifted before anybody can."""
+    import zmq
+
+    count = 5000  # more than libzmq's own limit, and more than fits into a socket
+    kernel = start(warm, "slow")
+    connection = json.loads(pathlib.Path(kernel.told["directory"], "connection.json").read_text())
+    with zmq.Context() as context, context.socket(zmq.SUB) as reader:
+        reader.linger, reader.rcvhwm, reader.rcvtimeo = 0, 1, LIMIT * 1000
+        reader.subscribe(b"")
+        separator = ":" if connection["transport"] == "tcp" else "-"
+        reader.connect(f"{connection['transport']}://{connection['ip']}{separator}{connection['iopub_port']}")
+        kernel.run("print('seen')")  # it may be too early for the reader
+        while not any(b"seen" in part for part in reader.recv_multipart()):
+            kernel.run("print('seen')")
+        code = f"for number in range({count}): display({{'text/plain': str(number) + ' ' + 'x' * 1000}}, raw=True)"
+        kernel.run(code)
+        found = []
+        while len(found) < count:
+            message = reader.recv_multipart()
+            content = json.loads(message[-1])
+            if "data" in content:
+                found.append(int(content["data"]["text/plain"].split()[0]))
+    assert found == list(range(count))
+
+
 # Zygotes that end, that are replaced, that cannot be had
 
 
