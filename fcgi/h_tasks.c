@@ -14,6 +14,7 @@ struct task_settings {
   const struct json *limits;
   struct field_code init_code;
   bool replay_after_death;
+  bool strict;
 };
 
 #define AT(member) offsetof(struct task_settings, member)
@@ -25,6 +26,7 @@ static const struct field settings_fields[] = {
     {"init_code", FIELD_CODE, false, AT(init_code), 0, 0, NULL},
     {"replay_after_death", FIELD_BOOLEAN, false, AT(replay_after_death), 0, 0,
      NULL},
+    {"strict", FIELD_BOOLEAN, false, AT(strict), 0, 0, NULL},
 };
 
 int handle_list_tasks(struct call *call, struct err *err) {

@@ -67,6 +67,13 @@ def test_a_bad_body_is_refused_by_name(service, task, name):
     assert_nothing_ran(service, task)
 
 
+def test_strict_is_yes_or_no(service, task):
+    check_problem(service.put(task, strict="yes"), 422, "strict")
+    assert service.put(task, strict=True).status_code == 201
+    assert service.get(f"/v1/tasks/{task}").json()["settings"]["strict"] is True
+    assert service.post(task, "import gc; gc.get_freeze_count()")["result"]["text/plain"] == "0"  # not a copy
+
+
 def test_an_unknown_field_is_told_the_right_one(service, task):
     problem = check_problem(send(service, task, '{"code":"1","tiemout":3}'), 422, "tiemout", "tiemout")
     assert problem["did_you_mean"] == "timeout"
