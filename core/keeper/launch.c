@@ -16,6 +16,7 @@
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/environment.h"
 #include "core/keeper/profile.h"
+#include "core/keeper/shadow.h"
 #include "core/keeper/spare.h"
 #include "core/keeper/zygote.h"
 #include "core/store/task.h"
@@ -280,12 +281,26 @@ static int attempt(struct keeper *keeper, struct launch *launch,
   return -1;
 }
 
-/* Its environment without the task's files, which do not exist yet: nothing
+/* Its files may stand there from an earlier kernel, or from the user. */
+static bool has_own_modules(const struct keeper *keeper,
+                            const struct launch *launch) {
+  if (launch->task == NULL)
+    return false;
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/files", launch->task->id);
+  CLEANUP(mem_close_descriptor)
+  int files = fs_open_beneath(keeper->places.tasks, path,
+                              O_RDONLY | O_DIRECTORY, 0, NULL);
+  return shadow_any(files, keeper->conf->preload);
+}
+
+/* Its environment without the task's files, which may not exist yet: nothing
  * that a zygote looks at depends on them. */
 static struct zygote *find_zygote(struct keeper *keeper,
                                   const struct launch *launch) {
   const struct json *settings = settings_of(launch);
-  if (json_as_boolean(json_get(settings, "strict"), false))
+  if (json_as_boolean(json_get(settings, "strict"), false) ||
+      has_own_modules(keeper, launch))
     return NULL;
   const struct profile_places places = profile_places(keeper, "", "");
   CLEANUP(environment_done)

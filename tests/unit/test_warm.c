@@ -6,17 +6,23 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/keeper/jail_filter.h"
 #include "core/keeper/keeper.h"
+#include "core/keeper/shadow.h"
 #include "core/keeper/shim_order.h"
 #include "core/keeper/spare_policy.h"
 #include "core/keeper/zygote.h"
+#include "tests/unit/scratch.h"
 
 static void only_a_plain_ipykernel_suits(void **state) {
   (void)state;
@@ -291,6 +297,36 @@ static void an_order_fits_into_a_socket(void **state) {
   (void)far;
 }
 
+static void modules_of_a_task_come_first(void **state) {
+  const struct {
+    bool found;
+    const char *directory, *file;
+  } cases[] = {
+      {false, "a", "a/b.py"},
+      {false, "numpy", "numpy/data.csv"},
+      {false, ".local", ".local/share"},
+      {false, "pandas_x", "pandas_x.py"},
+      {false, "matplotlib", "matplotlib/pyplot.py"},
+      {true, ".local", ".local/lib"},
+      {true, "numpy", "numpy/__init__.py"},
+      {true, "a", "pandas.py"},
+      {true, "matplotlib", "matplotlib/__init__.py"},
+  };
+  struct scratch *scratch = *state;
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    char name[] = {(char)('0' + i), '\0'};
+    int files = fs_make_and_open(scratch->directory, name, 0700, NULL);
+    bool packages = strcmp(cases[i].file, ".local/lib") == 0;
+    assert_int_equal(mkdirat(files, cases[i].directory, 0700), 0);
+    close(openat(files, cases[i].file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    assert_int_equal(shadow_any(files, " numpy pandas\tmatplotlib.pyplot "),
+                     cases[i].found);
+    assert_int_equal(shadow_any(files, ""), packages);
+    close(files);
+  }
+  assert_false(shadow_any(-1, "numpy"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_a_plain_ipykernel_suits),
@@ -305,6 +341,8 @@ int main(void) {
       cmocka_unit_test(a_cut_order_is_refused),
       cmocka_unit_test(an_order_that_is_too_long_is_not_sent),
       cmocka_unit_test(an_order_fits_into_a_socket),
+      cmocka_unit_test_setup_teardown(modules_of_a_task_come_first,
+                                      scratch_make, scratch_remove),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
