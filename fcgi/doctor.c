@@ -16,6 +16,7 @@
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/control.h"
 #include "core/keeper/jail_report.h"
+#include "core/keeper/warm_report.h"
 #include "core/notebook/writer.h"
 #include "fcgi/listener.h"
 
@@ -142,6 +143,42 @@ static bool look_at_keeper(const struct conf *conf, char *detail) {
   return say(true, detail, "answers at %.200s", path);
 }
 
+/* Of the default kernelspec. */
+static const struct json *zygote_in(const struct json *report,
+                                    const struct conf *conf) {
+  const struct json *zygotes = json_get(report, "zygotes");
+  for (size_t i = 0; i < json_length(zygotes); i++) {
+    const struct json *zygote = json_at(zygotes, i);
+    if (strcmp(json_get_text(zygote, "kernelspec"), conf->kernelspec) == 0)
+      return zygote;
+  }
+  return NULL;
+}
+
+static bool look_at_warm(const struct conf *conf, char *detail) {
+  CLEANUP(json_done) struct json *report = NULL;
+  struct control_kernel unused;
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  if (!conf->warm)
+    return say(false, detail, "off, each kernel imports its libraries itself");
+  if (control_status(path, NULL, &unused, NULL) != 0 ||
+      warm_report_read(conf->run_directory, &report, NULL) != 0)
+    return say(false, detail, "on, but no keeper runs that could tell");
+  const struct json *zygote = zygote_in(report, conf);
+  if (zygote == NULL)
+    return say(false, detail, "%.100s is no kernel of Python's ipykernel",
+               conf->kernelspec);
+  const struct json *spares = json_get(report, "spares");
+  const char *state = json_get_text(zygote, "state");
+  const char *note = json_get_text(zygote, "note");
+  return say(strcmp(state, "ready") == 0, detail,
+             "the zygote of %.100s is %s%s%.150s; %lld of %lld spares ready",
+             conf->kernelspec, state, *note == '\0' ? "" : ", ", note,
+             (long long)json_as_integer(json_get(spares, "ready"), 0),
+             (long long)json_as_integer(json_get(spares, "wanted"), 0));
+}
+
 static const struct check checks[] = {
     {"openat2", look_at_openat2, NEED_ALWAYS},
     {"pidfd", look_at_pidfd, NEED_ALWAYS},
@@ -149,6 +186,7 @@ static const struct check checks[] = {
     {"notebooks", look_at_notebooks, NEED_NEVER},
     {"kernelspec", look_at_kernelspec, NEED_ALWAYS},
     {"keeper", look_at_keeper, NEED_NEVER},
+    {"warm start", look_at_warm, NEED_NEVER},
     {"descriptors", look_at_descriptors, NEED_NEVER},
     {"backlog", look_at_backlog, NEED_NEVER},
     {"file types", look_at_types, NEED_NEVER},

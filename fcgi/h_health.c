@@ -1,6 +1,7 @@
 /* /healthz, /readyz, /metrics and /v1/capabilities */
 #include "core/base/mem.h"
 #include "core/keeper/jail_report.h"
+#include "core/keeper/warm_report.h"
 #include "fcgi/handler.h"
 #include "fcgi/version.h"
 
@@ -72,6 +73,13 @@ static struct json *jail(const struct conf *conf) {
                                                                    : NULL;
 }
 
+/* As the keeper tells it at present; null: none has. */
+static struct json *warm(const struct conf *conf) {
+  struct json *report = NULL;
+  return warm_report_read(conf->run_directory, &report, NULL) == 0 ? report
+                                                                   : NULL;
+}
+
 /* What a client may count on here, without trying. */
 int handle_capabilities(struct call *call, struct err *err) {
   static const char *const bodies[] = {"application/json", "text/x-python",
@@ -86,5 +94,6 @@ int handle_capabilities(struct call *call, struct err *err) {
   json_set(answer, "execute_answers", texts(answers));
   json_set(answer, "limits", limits(call->conf));
   json_set(answer, "jail", jail(call->conf));
+  json_set(answer, "warm", warm(call->conf));
   return reply_json(call->reply, 200, answer, err);
 }

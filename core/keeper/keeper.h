@@ -36,6 +36,7 @@ struct keeper {
   struct zygote *zygotes;
   int64_t zygotes_made; /* that became ready */
   struct spare_pool *spares;
+  char *warm_told; /* warm_report.h */
 
   struct loop_source listener;
   struct client *clients;

@@ -27,6 +27,7 @@
 #include "core/keeper/shim.h"
 #include "core/keeper/spare.h"
 #include "core/keeper/verbs.h"
+#include "core/keeper/warm_report.h"
 #include "core/keeper/zygote.h"
 
 #define STOP_PATIENCE_S 60 /* for --stop-kernels, beyond the grace */
@@ -125,6 +126,7 @@ static void run(struct keeper *keeper, bool until_empty) {
     next = sooner(next, zygote_turn(keeper));
     next = sooner(next, spare_turn(keeper));
     next = sooner(next, server_turn(keeper));
+    warm_report_turn(keeper);
     loop_turn(&keeper->loop,
               next == KEEPER_NEVER ? -1 : clock_poll_timeout(next));
   }
@@ -238,6 +240,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   server_close(&keeper);
   spare_close(&keeper);
   zygote_close(&keeper);
+  free(keeper.warm_told);
   registry_close(&keeper);
   jail_host_close(keeper.jails);
   loop_close(&keeper.loop);

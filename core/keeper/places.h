@@ -5,6 +5,7 @@
  * sockets /shims/<id>/       the keeper's own, 0700: log.0, log.1, exit
  *        /turns/<task>.lock held with flock(2) by whoever runs a cell
  *        /zygote/           the zygotes' own, 0700: caches of their libraries
+ *        /jail.json, warm.json  told to the app
  *   <state>/cellpost.db, tasks/<task>/files/
  *          /spares/<id>/     the workspace of a kernel without a task
  *

@@ -118,6 +118,15 @@ size_t spare_count(const struct keeper *keeper) {
   return count;
 }
 
+size_t spare_ready_count(const struct keeper *keeper) {
+  size_t count = 0;
+  if (keeper->spares != NULL)
+    for (const struct spare *spare = keeper->spares->list; spare != NULL;
+         spare = spare->next)
+      count += !spare->ending && spare->ready_at != 0;
+  return count;
+}
+
 /* The newest: it has cost no more than another, and is the least sure. */
 void spare_give_way(struct keeper *keeper) {
   struct spare *last = NULL;

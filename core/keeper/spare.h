@@ -38,6 +38,7 @@ struct kernel *spare_take(struct keeper *keeper,
                           const struct task_record *task);
 
 size_t spare_count(const struct keeper *keeper);
+size_t spare_ready_count(const struct keeper *keeper);
 
 /* Ends one, if there is any: a task needs the room. */
 void spare_give_way(struct keeper *keeper);

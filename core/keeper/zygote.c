@@ -36,6 +36,7 @@ static void zygote_free(struct zygote *zygote) {
   loop_remove(&zygote->keeper->loop, &zygote->end);
   zygote_clear_packages(zygote);
   free(zygote->name);
+  free(zygote->note);
   kernelspec_free_argv(zygote->program);
   free(zygote->arguments);
   environment_free(zygote->environment);
@@ -43,8 +44,14 @@ static void zygote_free(struct zygote *zygote) {
   free(zygote);
 }
 
+void zygote_note(struct zygote *zygote, const char *note) {
+  free(zygote->note);
+  zygote->note = note == NULL ? NULL : mem_copy_text(note);
+}
+
 void zygote_fail(struct zygote *zygote, const char *why) {
   on_words(zygote);
+  zygote_note(zygote, why);
   log_warning("zygote %s: %s: kernels start without it for now", zygote->name,
               why);
   drop_channels(zygote);
@@ -178,6 +185,7 @@ static void on_channel(void *context) {
     return;
   }
   zygote->state = ZYGOTE_READY;
+  zygote_note(zygote, NULL);
   zygote->ready_at = clock_monotonic_ns();
   zygote->number = ++zygote->keeper->zygotes_made;
   log_info("zygote %s is ready, pid %d, after %lld ms", zygote->name,
@@ -265,6 +273,7 @@ static void make(struct keeper *keeper, const struct kernelspec *spec) {
     return;
   }
   zygote->state = ZYGOTE_REFUSED;
+  zygote_note(zygote, distrust);
   log_info("kernels of %s start without a zygote: %s", spec->name, distrust);
 }
 

@@ -26,6 +26,7 @@ struct zygote {
   struct zygote *next;
   struct keeper *keeper;
   char *name;         /* the kernelspec's */
+  char *note;         /* why it is refused or has failed; or NULL */
   char **program;     /* the interpreter and its options */
   char *arguments;    /* of its kernels, as zygote.py wants them */
   char **environment; /* its own */
@@ -42,6 +43,7 @@ struct zygote {
 
 /* It does not live any more, or shall not; it is started again later. */
 void zygote_fail(struct zygote *zygote, const char *why);
+void zygote_note(struct zygote *zygote, const char *note);
 
 /* Takes what it tells of its packages; the first of them that has changed since
  * it began, or NULL. ERR_PROTOCOL, ERR_INVALID. */

@@ -276,6 +276,7 @@ def test_the_program_explains_itself(service):
     doctor = call("-c", service.conf, "doctor")
     assert doctor.returncode == 0, doctor.stdout
     assert "ok   keeper: answers" in doctor.stdout and "landlock" in doctor.stdout
+    assert "warm start: " in doctor.stdout
     assert call("nonsense").returncode != 0
     assert "cannot open" in call("-c", "/nonexistent", "config").stderr
 

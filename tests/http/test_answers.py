@@ -199,6 +199,7 @@ def test_what_the_service_tells_about_itself(service):
     assert "python3" in names
     capabilities = service.get("/v1/capabilities").json()
     assert capabilities["kernelspec"] == "python3" and capabilities["limits"]["queue"] == 64
+    assert set(capabilities["warm"]) == {"enabled", "preload", "spares", "zygotes"}
     metrics = service.get("/metrics")
     assert metrics.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     assert 'cellpost_requests_total{status="2xx"}' in metrics.text

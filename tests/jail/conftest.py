@@ -32,9 +32,14 @@ SETTINGS = {
 
 
 def control_groups(instance):
-    """Those of the instance's kernels. Others may run on this machine."""
+    """Those of the instance's kernels, but for spare ones. Others may come and go on this machine."""
     name = "cellpost-" + hashlib.sha256(str(instance.run).encode()).hexdigest()[:12]
-    return {path for root in pathlib.Path("/sys/fs/cgroup").glob(f"**/{name}/") for path in root.iterdir() if path.is_dir()}
+    found = {}
+    for root, directories, _ in os.walk("/sys/fs/cgroup"):
+        if os.path.basename(root) == name:
+            found |= {pathlib.Path(root, directory): directory for directory in directories}
+    spares = os.listdir(instance.state / "lib" / "spares") if instance.state.exists() else []
+    return {path for path, kernel in found.items() if kernel not in spares}
 
 
 def processes_of_kernels(instance):

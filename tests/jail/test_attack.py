@@ -698,7 +698,7 @@ def test_kernels_survive_the_keeper_in_their_jail(make_instance):
     own.start_keeper()
     assert own.post("t", "x")["result"]["text/plain"] == "7"
     assert own.post("t", "import socket; socket.gethostname()")["result"]["text/plain"] == "'cellpost'"
-    assert control_groups(own) == before
+    wait_for(lambda: control_groups(own) == before, "the end of spares without a keeper")
     assert own.delete("t").status_code == 200
     assert control_groups(own) == set() and processes_of_kernels(own) == set()
 

@@ -1,6 +1,7 @@
 """Kernels that are ready before a task asks for one."""
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import signal
@@ -48,6 +49,16 @@ def test_its_workspace_is_the_tasks(warm, start):
     assert kernel.run("print(open('b.txt').read(), open(os.path.expanduser('~/b.txt')).read())") == "by others by others\n"
     assert kernel.told["id"] not in spares(warm)
     assert warm.files("place").stat().st_uid == warm.files("place").parent.stat().st_uid
+
+
+def test_what_is_ready_is_told_to_the_app(warm, start):
+    def told():
+        return json.loads((warm.run / "warm.json").read_text())
+
+    ready_spares(warm, 2)
+    wait_for(lambda: told()["spares"] == {"wanted": 2, "ready": 2}, "two")
+    assert told()["enabled"] and "numpy" in told()["preload"]
+    assert told()["zygotes"] == [{"kernelspec": "python3", "state": "ready", "note": ""}]
 
 
 def test_a_task_that_has_files_gets_a_kernel_of_its_own(warm, start):
