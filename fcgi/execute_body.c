@@ -55,6 +55,35 @@ int execute_body_code(const char *bytes, size_t length,
   return 0;
 }
 
+/* As the JSON that a body would have: numbers and truth values are read, of the
+ * rest its text is left for the table to judge. */
+static struct json *value_of(const struct field *field, const char *text) {
+  struct json *value = NULL;
+  if (field->type != FIELD_TEXT && field->type != FIELD_CHOICE &&
+      json_parse(text, strlen(text), &JSON_RULES_REQUEST, &value, NULL) == 0)
+    return value;
+  return json_string(text);
+}
+
+int execute_body_query(const struct request_parameter *parameters, size_t count,
+                       struct execute_body *ret, struct json **keep,
+                       struct json **details, struct err *err) {
+  struct json *object CLEANUP(json_done) = json_object();
+  for (size_t i = 0; i < count; i++)
+    for (size_t f = 1; f < COUNT_OF(fields); f++)
+      if (strcmp(fields[f].name, parameters[i].name) == 0)
+        json_set(object, fields[f].name,
+                 value_of(&fields[f], parameters[i].value));
+  struct execute_body body = *ret;
+  /* "code", the first field, is the body itself. */
+  if (fields_read(object, fields + 1, COUNT_OF(fields) - 1, &body, details,
+                  err) != 0)
+    return -1;
+  *ret = body;
+  *keep = MEM_STEAL(object);
+  return 0;
+}
+
 int execute_check_key(const char *key, struct err *err) {
   size_t length = 0;
   while (key[length] > ' ' && key[length] < 0x7f)

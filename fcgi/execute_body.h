@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/run/run.h"
 #include "fcgi/fields.h"
+#include "fcgi/request.h"
 
 /* One member a field, in the order of the table in execute_body.c. Texts are
  * borrowed from the body. */
@@ -33,6 +34,13 @@ int execute_body_read(const struct json *object, struct execute_body *ret,
 /* The body is the code itself. ERR_INVALID when it is empty or not UTF-8. */
 int execute_body_code(const char *bytes, size_t length,
                       struct execute_body *ret, struct err *err);
+
+/* What else is asked, beside a body that is the code: query parameters with the
+ * names of the fields. `ret` goes on from execute_body_code; its texts live in
+ * *keep, which the caller owns. Errors as of execute_body_read. */
+int execute_body_query(const struct request_parameter *parameters, size_t count,
+                       struct execute_body *ret, struct json **keep,
+                       struct json **details, struct err *err);
 
 /* An Idempotency-Key: 1 to 255 visible ASCII characters. */
 int execute_check_key(const char *key, struct err *err);

@@ -1,4 +1,6 @@
 /* POST /v1/tasks/{task}/execute */
+#include <string.h>
+
 #include "core/base/crypto.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -9,11 +11,21 @@
 #include "fcgi/problem.h"
 #include "fcgi/stream.h"
 
+/* *keep owns what `body` borrows and the request does not have. */
 static int read_asked(struct call *call, struct execute_body *body,
-                      struct err *err) {
-  const struct buf *bytes = &call->request->body;
+                      struct json **keep, struct err *err) {
+  const struct request *request = call->request;
   if (call->body_is_code)
-    return execute_body_code(buf_string(bytes), bytes->length, body, err);
+    return execute_body_code(buf_string(&request->body), request->body.length,
+                             body, err) != 0
+               ? -1
+               : execute_body_query(request->parameters,
+                                    request->parameter_count, body, keep,
+                                    &call->details, err);
+  if (request->parameter_count > 0)
+    return err_set(err, ERR_FIELD,
+                   "query parameter \"%.100s\": it belongs into the JSON body",
+                   request->parameters[0].name);
   return execute_body_read(call->body, body, &call->details, err);
 }
 
@@ -25,6 +37,12 @@ static int read_key(const struct call *call, const char **key,
   if (*key == NULL)
     return 0;
   crypto_sha256(buf_string(bytes), bytes->length, digest);
+  const char *query = strchr(call->request->target, '?');
+  if (query != NULL) {
+    CLEANUP(mem_free_pointer)
+    char *both = mem_format("%s%s", digest, query);
+    crypto_sha256(both, strlen(both), digest);
+  }
   return execute_check_key(*key, err);
 }
 
@@ -106,8 +124,9 @@ static int answer_stream(struct call *call, struct run_ticket *ticket,
 
 int handle_execute(struct call *call, struct err *err) {
   struct execute_body body;
+  struct json *keep CLEANUP(json_done) = NULL;
   struct run_ticket *ticket CLEANUP(run_ticket_done) = NULL;
-  if (read_asked(call, &body, err) != 0 ||
+  if (read_asked(call, &body, &keep, err) != 0 ||
       submit(call, &body, &ticket, err) != 0)
     return -1;
   enum accept_format format =

@@ -3,7 +3,9 @@
 #include "fcgi/router.h"
 
 const struct route routes[] = {
-    {"POST", "/v1/tasks/{task}/execute", handle_execute, ROUTE_BODY_CODE, NULL,
+    {"POST", "/v1/tasks/{task}/execute", handle_execute, ROUTE_BODY_CODE,
+     "timeout section images silent wait traceback text_limit output_bytes "
+     "outputs image_bytes",
      false},
     {"GET", "/v1/tasks", handle_list_tasks, ROUTE_BODY_NONE, "after limit",
      false},

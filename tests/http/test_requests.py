@@ -199,6 +199,34 @@ def test_only_two_content_types_are_taken(service, task, kind):
     assert_nothing_ran(service, task)
 
 
+def test_bare_code_takes_its_fields_from_the_query(service, task):
+    path = f"/v1/tasks/{task}/execute?timeout=0.5&section=Wait&images=link"
+    answer = service.request("POST", path, data=b"import time; time.sleep(60)", headers=PYTHON).json()
+    assert answer["status"] == "timeout"
+    (section,) = service.get(f"/v1/tasks/{task}/sections").json()["sections"]
+    assert section["section"] == "Wait"
+    key = PYTHON | {"Idempotency-Key": "k"}
+    for seconds, status in ((20, 200), (20, 200), (21, 409)):
+        path = f"/v1/tasks/{task}/execute?timeout={seconds}"
+        assert service.request("POST", path, data=b"1", headers=key).status_code == status
+
+
+@pytest.mark.parametrize(
+    "query, body, headers, word",
+    [
+        ("timeout=soon", b"1", PYTHON, "number"),
+        ("wait=1", b"1", PYTHON, "true or false"),
+        ("section=%ff%0a", b"1", PYTHON, "line"),
+        ("code=1", b"1", PYTHON, "unknown query parameter"),
+        ("timeout=5", b'{"code":"1"}', JSON, "JSON body"),
+    ],
+)
+def test_wrong_query_parameters_are_named(service, task, query, body, headers, word):
+    response = service.request("POST", f"/v1/tasks/{task}/execute?{query}", data=body, headers=headers)
+    check_problem(response, 422, word)
+    assert_nothing_ran(service, task)
+
+
 def test_a_form_cannot_change_a_task(service, task):
     service.put(task)
     for path in ("interrupt", "restart"):

@@ -174,6 +174,37 @@ static void code_may_be_the_whole_body(void **state) {
   assert_int_equal(err.kind, ERR_INVALID);
 }
 
+static void fields_come_as_query_beside_bare_code(void **state) {
+  (void)state;
+  struct execute_body body;
+  struct err err = {0};
+  struct json *keep CLEANUP(json_done) = NULL;
+  struct request_parameter good[] = {{"timeout", "2.5"},
+                                     {"section", "12"},
+                                     {"wait", "false"},
+                                     {"images", "link"},
+                                     {"text_limit", "500"}};
+  assert_int_equal(execute_body_code("x", 1, &body, &err), 0);
+  assert_int_equal(
+      execute_body_query(good, COUNT_OF(good), &body, &keep, NULL, &err), 0);
+  assert_true(body.timeout == 2.5 && !body.wait && body.images == 1);
+  assert_string_equal(body.section, "12");
+  assert_int_equal(body.text_limit, 500);
+  assert_int_equal(body.code.length, 1);
+  struct request_parameter bad[] = {{"timeout", "soon"}, {"timeout", "-1"},
+                                    {"wait", "1"},       {"images", "none"},
+                                    {"timeout", ""},     {"text_limit", "1.5"},
+                                    {"outputs", "[1]"}};
+  for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    struct json *nothing = NULL;
+    assert_int_equal(
+        execute_body_query(&bad[i], 1, &body, &nothing, NULL, &err), -1);
+    assert_int_equal(err.kind, ERR_FIELD);
+    assert_non_null(strstr(err.text, bad[i].name));
+    assert_null(nothing);
+  }
+}
+
 static void keys_are_visible_ascii(void **state) {
   (void)state;
   char key[257];
@@ -197,6 +228,7 @@ int main(void) {
       cmocka_unit_test(the_near_name_is_a_member_of_its_own),
       cmocka_unit_test(deep_nesting_is_refused),
       cmocka_unit_test(code_may_be_the_whole_body),
+      cmocka_unit_test(fields_come_as_query_beside_bare_code),
       cmocka_unit_test(keys_are_visible_ascii),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
