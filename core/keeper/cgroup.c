@@ -246,10 +246,27 @@ static bool is_named(const char *directory, const char *name) {
 
 static int open_meter(const struct cgroup *group,
                       enum cgroup_controller controller, const char *name,
-                      const char *file) {
+                      const char *file, int flags) {
   const char *directory = group->directories[controller];
-  return is_named(directory, name) ? cgroup_open_file(directory, file, O_RDONLY)
+  return is_named(directory, name) ? cgroup_open_file(directory, file, flags)
                                    : -1;
+}
+
+static int open_peak(const struct cgroup *group, const char *name,
+                     const char *file) {
+  int peak = open_meter(group, CGROUP_MEMORY, name, file, O_RDWR);
+  return peak >= 0 ? peak
+                   : open_meter(group, CGROUP_MEMORY, name, file, O_RDONLY);
+}
+
+void cgroup_give_peak(const struct cgroup *group, uid_t user) {
+  const char *directory = group->directories[CGROUP_MEMORY];
+  if (directory == NULL)
+    return;
+  CLEANUP(mem_free_pointer)
+  char *path =
+      mem_format("%s/%s", directory, cgroup_backend_of(group)->peak_file);
+  (void)!chown(path, user, (gid_t)-1);
 }
 
 static void host_clear(struct cgroup_host *host) {
@@ -270,12 +287,13 @@ int cgroup_open_meters(int64_t pid, const char *name,
   if (host.base.version == 0)
     return -1;
   const struct cgroup_backend *backend = cgroup_backend_of(&host.base);
-  int cpu = open_meter(&host.base, CGROUP_ACCOUNT, name, backend->cpu_file);
+  int cpu =
+      open_meter(&host.base, CGROUP_ACCOUNT, name, backend->cpu_file, O_RDONLY);
   if (cpu < 0)
     return -1;
   ret->cpu = cpu;
   ret->cpu_unit = backend->cpu_unit;
-  ret->peak = open_meter(&host.base, CGROUP_MEMORY, name, backend->peak_file);
+  ret->peak = open_peak(&host.base, name, backend->peak_file);
   return 0;
 }
 

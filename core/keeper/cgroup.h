@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -99,14 +100,18 @@ int cgroup_enter(const int *entries, int count, struct err *err);
 
 void cgroup_read_usage(const struct cgroup *group, struct cgroup_usage *ret);
 
-/* The files that count, open for reading; each begins with a number or with
- * "NAME NUMBER". */
+/* Lets a user begin the count of the most memory anew: only that. */
+void cgroup_give_peak(const struct cgroup *group, uid_t user);
+
+/* The files that count; each begins with a number or with "NAME NUMBER". */
 struct cgroup_meters {
   int cpu, peak;    /* the caller's; peak -1: there is none */
   int64_t cpu_unit; /* of `cpu`, in a microsecond */
 };
 /* Of the group that a process is in, when its name is `name`; else -1. Needs no
- * privilege. */
+ * privilege. What is written to `peak` begins it anew, if the caller may
+ * (cgroup_give_peak): with version 2 for this descriptor alone, and since Linux
+ * 6.12 only; with version 1 for everybody. */
 int cgroup_open_meters(int64_t pid, const char *name,
                        struct cgroup_meters *ret);
 

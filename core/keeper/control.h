@@ -40,7 +40,8 @@ struct control_kernel {
   int64_t signal;    /* 0 none */
   char reason[256];
   char stderr_tail[8192]; /* the end of its log, UTF-8 */
-  /* usage, -1 unknown; cumulative for the whole life */
+  /* usage, -1 unknown; cumulative for the whole life (the peak of one that
+     lives: since its last run began, with control groups of version 1) */
   int64_t cpu_us, memory_bytes, memory_peak_bytes, memory_limit_bytes;
   /* when its jail interrupted it last, since memory got tight or the workspace
      was over its size; wall clock, microseconds, 0: never */

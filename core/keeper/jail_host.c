@@ -107,6 +107,8 @@ static int take_group(struct jail_host *host,
   if (cgroup_make(host->groups, request->id, &limits, &inmate->group, err) != 0)
     return -1;
   jail->group = inmate->group;
+  if (host->plain.switch_user)
+    cgroup_give_peak(inmate->group, host->plain.uid);
   int count = cgroup_open_entries(inmate->group, jail->entries, err);
   if (count < 0)
     return -1;

@@ -40,6 +40,11 @@ static int64_t read_number(int file) {
   return digits == NULL || *digits == '\n' ? -1 : strtoll(digits, NULL, 10);
 }
 
+void meter_begin(const struct meter *meter) {
+  if (meter->group.peak >= 0)
+    (void)!pwrite(meter->group.peak, "0", 1, 0);
+}
+
 int64_t meter_cpu(const struct meter *meter) {
   if (meter->group.cpu < 0)
     return process_cpu(meter->pid);

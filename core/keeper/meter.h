@@ -12,9 +12,11 @@ struct meter;
 struct meter *meter_open(int64_t pid, const char *id);
 void meter_close(struct meter *meter);
 
-/* CPU time in microseconds, and the most memory so far in bytes (page cache
- * included where a group counts, as it does against the limit); -1: not known
- * (any more). One system call each. */
+/* CPU time in microseconds, and the most memory in bytes since meter_begin, or
+ * since the kernel's start where that cannot be had (page cache included where
+ * a group counts, as it does against the limit); -1: not known (any more). One
+ * system call each. */
+void meter_begin(const struct meter *meter);
 int64_t meter_cpu(const struct meter *meter);
 int64_t meter_peak(const struct meter *meter);
 

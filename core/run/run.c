@@ -143,6 +143,7 @@ static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
   if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
                      &c->before, &fault) < 0)
     drive_note(drive, "changed files are not listed: %s", fault.text);
+  meter_begin(lease->memory->meter);
   c->cpu_before_us = meter_cpu(lease->memory->meter);
   if (drive_run(drive, err) < 0) {
     if (c->cell != NULL)

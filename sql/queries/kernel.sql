@@ -25,7 +25,11 @@ UPDATE kernels SET pid = :pid, pid_start = :pid_start
 -- name: kernel_set_end
 UPDATE kernels
    SET ended_at = :ended_at, ending = :ending, exit_code = :exit_code,
-       signal = :signal, reason = :reason, memory_peak = :memory_peak
+       signal = :signal, reason = :reason,
+       -- what counted it may have begun anew with each run
+       memory_peak = nullif(max(coalesce(:memory_peak, 0),
+         (SELECT coalesce(max(memory_peak_bytes), 0) FROM runs
+           WHERE kernel = :id)), 0)
  WHERE id = :id AND ended_at IS NULL;
 
 -- name: kernel_event_started

@@ -1,11 +1,13 @@
 """Hostile cells, each with what must happen. None may get out, and none may be
 felt by others."""
 
+import contextlib
 import errno
 import os
 import pathlib
 import signal
 import socket
+import sqlite3
 
 import pytest
 
@@ -740,3 +742,9 @@ def test_what_children_use_counts(prisoner):
     prisoner.run("1")
     usage = prisoner.run(code)["usage"]
     assert usage["cpu_ms"] > 100 and usage["memory_peak_bytes"] > 100 * MIB
+    assert usage["memory_peak_bytes"] > prisoner.run("1")["usage"]["memory_peak_bytes"] + 50 * MIB
+    kernel = prisoner.instance.get(f"/v1/tasks/{prisoner.task}").json()["kernel"]["id"]
+    prisoner.instance.delete(prisoner.task)
+    with contextlib.closing(sqlite3.connect(prisoner.instance.database, timeout=10)) as database:
+        life = database.execute("SELECT memory_peak FROM kernels WHERE id = ?", (kernel,)).fetchone()[0]
+    assert life >= usage["memory_peak_bytes"]
