@@ -174,7 +174,7 @@ $(BUILD)/raw_client: tests/bench/raw_client.c
 $(BUILD)/channel_client: $(BUILD)/tests/bench/channel_client.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn steady stream jail neighbour warm")
+bench: all $(BUILD)/raw_client ## figures, as ratios within one run (BENCH="latency memory churn steady stream feed jail neighbour warm")
 	$(Q)CELLPOST_MODE=$(MODE) /usr/bin/python3 -m tests.bench $(BENCH)
 
 vendor: ## fetch the pages' libraries anew, as static/vendor/vendor.json pins them

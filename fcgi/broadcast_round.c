@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -9,12 +10,18 @@
 #include "fcgi/broadcast_private.h"
 
 #define ROUND (20 * CLOCK_MS)
-/* A round may take this share of the time: with very many watchers events come
- * in larger pieces, less often. */
+/* A pause is so many times the processor time of the round before it: with very
+ * many watchers events come in larger pieces, less often. */
 #define ROUND_SHARE 3
 /* The log cannot be read: again after so long. */
 #define TROUBLE (1 * CLOCK_S)
 #define EVENTS_AT_ONCE 100
+/* So many watchers in a row; then the web server, which is woken for each of
+ * them and has other requests beside, is waited for until it has taken what the
+ * last of them was sent; but for a peer that does not read, not long. */
+#define ROW 50
+#define ROW_LOOK (CLOCK_MS / 4)
+#define ROW_LOOKS 80
 
 static struct group *find_group(struct broadcast *broadcast, const char *task) {
   struct group *group = NULL;
@@ -72,15 +79,22 @@ bool broadcast_give(struct broadcast *broadcast, struct watcher *watcher,
   return stays;
 }
 
+static void let_read(const struct watcher *watcher) {
+  for (int looks = 0; looks < ROW_LOOKS && watcher_is_unread(watcher); looks++)
+    nanosleep(&(struct timespec){.tv_nsec = ROW_LOOK}, NULL);
+}
+
 static void give_to_group(struct broadcast *broadcast, struct group *group) {
   if (group->text.length == 0)
     return;
   int64_t now = clock_monotonic_ns();
   struct frames *frames = frames_new(&group->text, group->last);
   struct watcher *watcher, *next;
+  unsigned given = 0;
   DL_FOREACH_SAFE(group->watchers, watcher, next) {
     watcher->position = group->last;
-    broadcast_give(broadcast, watcher, frames, now);
+    if (broadcast_give(broadcast, watcher, frames, now) && ++given % ROW == 0)
+      let_read(watcher);
   }
   frames_release(frames);
   buf_free(&group->text);
@@ -180,15 +194,20 @@ static int bring_up(struct broadcast *broadcast, struct err *err) {
   return 0;
 }
 
+static int64_t spent_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * CLOCK_S + time.tv_nsec;
+}
+
 void broadcast_round(struct broadcast *broadcast) {
   struct err err = {0};
-  int64_t start = clock_monotonic_ns();
+  int64_t before = spent_ns();
   if (read_log(broadcast, &err) < 0 || bring_up(broadcast, &err) < 0) {
     log_error("the live feed pauses: %s", err.text);
-    broadcast->round_at = start + TROUBLE;
+    broadcast->round_at = clock_monotonic_ns() + TROUBLE;
     return;
   }
-  int64_t end = clock_monotonic_ns();
-  int64_t pause = ROUND_SHARE * (end - start);
-  broadcast->round_at = end + (pause > ROUND ? pause : ROUND);
+  int64_t pause = ROUND_SHARE * (spent_ns() - before);
+  broadcast->round_at = clock_monotonic_ns() + (pause > ROUND ? pause : ROUND);
 }

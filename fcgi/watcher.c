@@ -1,9 +1,11 @@
 #include "fcgi/watcher.h"
 
 #include <errno.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -213,6 +215,11 @@ bool watcher_send(struct watcher *watcher, int64_t now) {
          watcher->ended < END_SIZE && result == 1)
     result = put_end(watcher);
   return result >= 0 && watcher->ended < END_SIZE;
+}
+
+bool watcher_is_unread(const struct watcher *watcher) {
+  int bytes = 0;
+  return ioctl(watcher->socket, SIOCOUTQ, &bytes) == 0 && bytes != 0;
 }
 
 bool watcher_listen(struct watcher *watcher) {

@@ -76,6 +76,9 @@ void watcher_end(struct watcher *watcher);
  * end. */
 bool watcher_send(struct watcher *watcher, int64_t now);
 
+/* True while the peer has not taken all that the socket has. */
+bool watcher_is_unread(const struct watcher *watcher);
+
 /* Throws away what the peer sends. False: it has closed. */
 bool watcher_listen(struct watcher *watcher);
 

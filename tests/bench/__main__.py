@@ -1,6 +1,6 @@
 """`make bench`: figures as ratios within one run, never a verdict.
 
-    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [jail] [neighbour] [warm]   (default: all)
+    python3 -m tests.bench [latency] [memory] [churn] [steady] [stream] [feed] [jail] [neighbour] [warm]   (default: all)
 """
 
 import json
@@ -8,7 +8,7 @@ import sys
 
 from tests.instance import Instance
 
-from . import jail, latency, memory, neighbour, steady, stream, warm
+from . import feed, jail, latency, memory, neighbour, steady, stream, warm
 
 
 PARTS = {
@@ -17,6 +17,7 @@ PARTS = {
     "churn": memory.come_and_go,
     "steady": steady.measure,
     "stream": stream.measure,
+    "feed": feed.measure,
     "jail": jail.measure,
     "neighbour": neighbour.measure,
     "warm": warm.measure,
