@@ -2,6 +2,7 @@
 #
 #   MODE=release (default) | dev | asan | tsan | cov     how to compile
 #   CC=gcc (default) | clang                              with what
+#   REDIS=yes | no (default: yes when libhiredis-dev is there)
 #   V=1                                                   show the commands
 
 MODE    ?= release
@@ -15,6 +16,7 @@ BUILD   := build/$(MODE)
 Q       := $(if $(V),,@)
 
 PACKAGES := json-c libzmq sqlite3 libcrypto libseccomp inih
+REDIS    ?= $(shell pkg-config --exists hiredis && echo yes || echo no)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wformat=2
 HARDEN   := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE
@@ -37,9 +39,11 @@ LINK_cov      := -pie --coverage
 LINK_fuzz     := -pie -fsanitize=fuzzer,address,undefined
 
 CFLAGS  := -std=gnu17 $(WARNINGS) $(FLAGS_$(MODE)) -D_GNU_SOURCE -I. -I$(BUILD) \
-           $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(EXTRA_CFLAGS)
+           $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null) $(EXTRA_CFLAGS) \
+           $(if $(filter yes,$(REDIS)),-DCELLPOST_REDIS)
 LDFLAGS := $(LINK_$(MODE))
-LDLIBS  := -lfcgi $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lmagic -lm -lpthread
+LDLIBS  := -lfcgi $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lmagic -lm -lpthread \
+           $(if $(filter yes,$(REDIS)),-lhiredis)
 
 KEEPER_ONLY := core/keeper/main.c
 APP_ONLY    := fcgi/main.c

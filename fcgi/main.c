@@ -11,6 +11,7 @@
 #include "core/base/conf.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/feed/publisher.h"
 #include "core/run/engine.h"
 #include "core/upkeep/routine.h"
 #include "fcgi/dispatch.h"
@@ -74,12 +75,18 @@ static int serve(const struct conf *conf, const char *argument,
     return -1;
   }
   struct routine *routine = NULL;
+  struct publisher *publisher = NULL;
   int result = routine_start(conf, engine_store(engine), &routine, err);
   if (result == 0)
+    result = publisher_start(conf, engine_store(engine), &publisher, err);
+  if (result == 0)
     result = server_run(engine, &listener, err);
+  else
+    listener_stop(&listener);
   log_info("stopped");
   if (result == 1)
     _exit(EXIT_SUCCESS); /* threads still use everything */
+  publisher_stop(publisher);
   routine_stop(routine);
   engine_close(engine, 0);
   listener_close(&listener);

@@ -95,6 +95,10 @@ struct conf {
   double deleted_age; /* of the files of a deleted task */
   int64_t task_bytes; /* of a task's history with its artifacts */
   double interval;    /* between two clean-ups */
+  /* [redis] where events are published (core/feed/publisher.h) */
+  char *redis_address;       /* "off": nowhere */
+  char *redis_channel;       /* with {task}, {run}, {kind} */
+  char *redis_password_file; /* its first line; "": none */
   /* [log] */
   char *log_level; /* error, warning, info, debug */
 };

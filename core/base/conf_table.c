@@ -158,6 +158,13 @@ const struct conf_key conf_keys[] = {
     KEY("retention", interval, CONF_DURATION, 0, 365 * DAY, "1h", NULL,
         "How often the service removes what is too old or too much; 0: only "
         "`cellpost gc` does."),
+    KEY("redis", redis_address, CONF_TEXT, 0, PATH, "off", NULL,
+        "The Redis server that events are published to: HOST:PORT or the path "
+        "of its socket; off: none. One that is away slows nothing."),
+    KEY("redis", redis_channel, CONF_TEXT, 0, 255, "task:{task}:messages", NULL,
+        "The channel of an event; {task}, {run} and {kind} are replaced."),
+    KEY("redis", redis_password_file, CONF_PATHS, 0, PATH, "", NULL,
+        "The file whose first line is its password."),
     KEY("log", log_level, CONF_WORD, 0, 0, "info", levels,
         "The least severe line that is logged."),
 };
