@@ -55,8 +55,10 @@ static int must_make(struct db *db, const char *id, const char *kernelspec,
                    "task %s exists with another kernelspec (%s)", id,
                    found.kernelspec);
   if (!settings_equal(found.settings, settings))
-    return err_set(err, ERR_CONFLICT, "task %s exists with other settings; they are for its "
-                   "whole life: delete it first, or take another name", id);
+    return err_set(err, ERR_CONFLICT,
+                   "task %s exists with other settings; they are for its "
+                   "whole life: delete it first, or take another name",
+                   id);
   return 0;
 }
 
