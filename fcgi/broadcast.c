@@ -63,15 +63,19 @@ static void look_after(struct broadcast *broadcast, struct watcher *watcher,
 typedef void visit(struct broadcast *broadcast, struct watcher *watcher,
                    int64_t now);
 
-static void visit_all(struct broadcast *broadcast, visit *each) {
+static void visit_list(struct broadcast *broadcast, struct watcher *first,
+                       visit *each) {
   int64_t now = clock_monotonic_ns();
-  struct watcher *watcher, *next;
-  struct group *group, *next_group;
-  DL_FOREACH_SAFE(broadcast->apart, watcher, next)
-  each(broadcast, watcher, now);
-  HASH_ITER(hh, broadcast->groups, group, next_group)
-  DL_FOREACH_SAFE(group->watchers, watcher, next)
-  each(broadcast, watcher, now);
+  struct watcher *watcher = NULL, *next = NULL;
+  DL_FOREACH_SAFE(first, watcher, next) { each(broadcast, watcher, now); }
+}
+
+static void visit_all(struct broadcast *broadcast, visit *each) {
+  struct group *group = NULL, *next = NULL;
+  visit_list(broadcast, broadcast->apart, each);
+  HASH_ITER(hh, broadcast->groups, group, next) {
+    visit_list(broadcast, group->watchers, each);
+  }
 }
 
 static void send_off(struct broadcast *broadcast, struct watcher *watcher,
@@ -116,7 +120,7 @@ static bool take_newcomers(struct broadcast *broadcast) {
   pthread_mutex_unlock(&broadcast->mutex);
   if (newcomers != NULL)
     skip(broadcast);
-  struct watcher *watcher, *next;
+  struct watcher *watcher = NULL, *next = NULL;
   DL_FOREACH_SAFE(newcomers, watcher, next) {
     DL_DELETE(newcomers, watcher);
     admit(broadcast, watcher);

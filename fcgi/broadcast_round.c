@@ -52,11 +52,11 @@ void broadcast_leave(struct broadcast *broadcast, struct watcher *watcher) {
 }
 
 void broadcast_tidy(struct broadcast *broadcast) {
-  struct group *group, *next;
+  struct group *group = NULL, *next = NULL;
   HASH_ITER(hh, broadcast->groups, group, next) {
     if (group->watchers != NULL)
       continue;
-    HASH_DEL(broadcast->groups, group);
+    HASH_DEL(broadcast->groups, group); /* NOLINT: it loses track of the list */
     buf_free(&group->text);
     free(group);
   }
@@ -89,7 +89,7 @@ static void give_to_group(struct broadcast *broadcast, struct group *group) {
     return;
   int64_t now = clock_monotonic_ns();
   struct frames *frames = frames_new(&group->text, group->last);
-  struct watcher *watcher, *next;
+  struct watcher *watcher = NULL, *next = NULL;
   unsigned given = 0;
   DL_FOREACH_SAFE(group->watchers, watcher, next) {
     watcher->position = group->last;
@@ -114,9 +114,10 @@ static void hand_out(struct broadcast *broadcast,
       add_to_group(find_group(broadcast, events[i].task), &events[i]);
   }
   broadcast->position = events[count - 1].id;
-  struct group *group, *next;
-  HASH_ITER(hh, broadcast->groups, group, next)
-  give_to_group(broadcast, group);
+  struct group *group = NULL, *next = NULL;
+  HASH_ITER(hh, broadcast->groups, group, next) {
+    give_to_group(broadcast, group);
+  }
 }
 
 static int read_log(struct broadcast *broadcast, struct err *err) {
@@ -181,7 +182,7 @@ static int give_piece(struct broadcast *broadcast, struct watcher *watcher,
 
 /* Each that is apart gets a piece, once it has read the one before. */
 static int bring_up(struct broadcast *broadcast, struct err *err) {
-  struct watcher *watcher, *next;
+  struct watcher *watcher = NULL, *next = NULL;
   DL_FOREACH_SAFE(broadcast->apart, watcher, next) {
     int result = 1;
     if (watcher->count == 0 && watcher->position < broadcast->position)

@@ -18,7 +18,7 @@ enum { FCGI_VERSION = 1, FCGI_END_REQUEST = 3, FCGI_STDOUT = 6 };
 #define RECORD_MOST 65535
 #define HEAD_SIZE 8
 #define END_SIZE 24
-#define QUEUE_LEAST 8
+#define QUEUE_LEAST 8 /* a power of two, as every capacity */
 
 struct frames *frames_new(const struct buf *text, int64_t last) {
   struct frames *frames = mem_new(sizeof *frames + text->length);
@@ -50,7 +50,7 @@ struct watcher *watcher_new(int socket, int request, const char *task,
 }
 
 static struct frames **place(const struct watcher *watcher, size_t index) {
-  return &watcher->queue[(watcher->first + index) % watcher->capacity];
+  return &watcher->queue[(watcher->first + index) & (watcher->capacity - 1)];
 }
 
 void watcher_free(struct watcher *watcher) {
@@ -65,7 +65,8 @@ void watcher_free(struct watcher *watcher) {
 static void make_room(struct watcher *watcher) {
   if (watcher->count < watcher->capacity)
     return;
-  size_t capacity = watcher->capacity == 0 ? QUEUE_LEAST : 2 * watcher->count;
+  size_t capacity =
+      watcher->capacity == 0 ? QUEUE_LEAST : 2 * watcher->capacity;
   struct frames **queue = mem_array(capacity, sizeof(struct frames *));
   for (size_t i = 0; i < watcher->count; i++)
     queue[i] = *place(watcher, i);
@@ -158,7 +159,7 @@ static int put(struct watcher *watcher, struct iovec *parts, size_t count,
 
 static void finish_first(struct watcher *watcher) {
   struct frames *frames = *place(watcher, 0);
-  watcher->first = (watcher->first + 1) % watcher->capacity;
+  watcher->first = (watcher->first + 1) & (watcher->capacity - 1);
   watcher->count--;
   watcher->queued -= frames->length;
   watcher->sent = 0;
