@@ -1,9 +1,12 @@
-"""A watcher of the live feed."""
+"""Watchers of the live feed, and a second app beside an instance's own."""
 
+import contextlib
 import json
 import struct
+import subprocess
 
 from tests import fastcgi
+from tests.instance import wait_for
 
 
 class Watcher:
@@ -112,3 +115,25 @@ class BareWatcher:
         assert status == 200 and headers["content-type"] == "text/event-stream"
         assert text.endswith(b"\n\n")
         return list(read_events(text[:-1].split(b"\n")))
+
+
+@contextlib.contextmanager
+def second_app(instance):
+    """Another app on the same registry; gives its FastCGI socket."""
+    conf = instance.state / "second.conf"
+    path = str(instance.run / "second.sock")
+    conf.write_text(instance.conf.read_text().replace("[state]", f"[server]\nlisten = {path}\n[state]", 1))
+    with open(instance.state / "log" / "second.log", "ab") as log:
+        command = [instance.state / "bin" / "cellpost", "-c", conf]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def answers():
+        with contextlib.suppress(OSError):
+            return b"Status: 200" in fastcgi.request(path, "GET", "/healthz")
+
+    try:
+        wait_for(answers, "an answer of the second app")
+        yield path
+    finally:
+        process.terminate()
+        process.wait(60)

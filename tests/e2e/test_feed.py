@@ -6,13 +6,12 @@ import itertools
 import json
 import pathlib
 import sqlite3
-import subprocess
 import threading
 
 import pytest
 
 from tests import fastcgi
-from tests.feed import BareWatcher, Watcher, printed, text_of
+from tests.feed import BareWatcher, Watcher, printed, second_app, text_of
 from tests.http.problems import check_problem
 from tests.instance import JSON, wait_for
 
@@ -190,30 +189,17 @@ def test_a_restart_of_the_app_loses_nothing(make_instance, task):
 def test_what_another_process_does_is_told(service, task):
     """The keeper, and another app on the same registry."""
     service.post(task, "1")
-    conf = service.state / "other.conf"
-    socket = str(service.run / "other.sock")
-    conf.write_text(service.conf.read_text().replace("[state]", f"[server]\nlisten = {socket}\n[state]", 1))
-    with open(service.state / "log" / "other.log", "ab") as log:
-        other = subprocess.Popen(
-            [service.state / "bin" / "cellpost", "-c", conf], stdin=subprocess.DEVNULL, stdout=log, stderr=log
-        )
-    try:
-        wait_for(lambda: pathlib.Path(socket).exists(), "the other app's socket")
-        with Watcher(service, task) as watcher:
-            next(watcher.events)
-            body = json.dumps({"code": "print('elsewhere')"}).encode()
-            response = fastcgi.request(socket, "POST", f"/v1/tasks/{task}/execute", body)
-            status, _, answer = fastcgi.parse(response)
-            assert status == 200
-            run = json.loads(answer)["run"]
-            assert printed(watcher.until("run.finished"), run) == "elsewhere\n"
-            service.request("POST", f"/v1/tasks/{task}/restart")
-            kinds = [kind for _, kind, _ in watcher.until("kernel.started")]
-        # The first app hears the kernel, too: to it the output is of no known run.
-        assert [kind for kind in kinds if kind != "kernel.output"] == ["kernel.ended", "kernel.started"]
-    finally:
-        other.terminate()
-        other.wait(60)
+    with second_app(service) as path, Watcher(service, task) as watcher:
+        next(watcher.events)
+        body = json.dumps({"code": "print('elsewhere')"}).encode()
+        status, _, answer = fastcgi.parse(fastcgi.request(path, "POST", f"/v1/tasks/{task}/execute", body))
+        assert status == 200
+        run = json.loads(answer)["run"]
+        assert printed(watcher.until("run.finished"), run) == "elsewhere\n"
+        service.request("POST", f"/v1/tasks/{task}/restart")
+        kinds = [kind for _, kind, _ in watcher.until("kernel.started")]
+    # The first app hears the kernel, too: to it the output is of no known run.
+    assert [kind for kind in kinds if kind != "kernel.output"] == ["kernel.ended", "kernel.started"]
 
 
 def test_late_output_is_told(service, task):
@@ -309,6 +295,18 @@ def test_an_id_that_is_not_in_the_log_begins_anew(service, task, last):
         assert (number, kind, gap["reason"], gap["resume"]) == (None, "gap", "unknown", None)
         number, kind, state = next(watcher.events)
         assert kind == "state" and number == state["position"] and state["task"]["task"] == task
+
+
+def test_an_id_that_retention_has_left_behind_begins_anew(make_instance):
+    instance = make_instance()
+    for name in ("a", "b", "c", "d"):
+        instance.put(name)
+    with contextlib.closing(sqlite3.connect(instance.database, timeout=10)) as database, database:
+        database.execute("DELETE FROM events WHERE id <= 2")
+    with Watcher(instance, last=1) as watcher:
+        assert [kind for _, kind, _ in itertools.islice(watcher, 2)] == ["gap", "state"]
+    with Watcher(instance, last=2) as watcher:
+        assert [data["task"] for _, _, data in itertools.islice(watcher, 2)] == ["c", "d"]
 
 
 def test_what_is_refused(service, task):

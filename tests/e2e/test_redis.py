@@ -12,7 +12,7 @@ import tempfile
 import pytest
 
 from tests import fastcgi
-from tests.feed import Watcher
+from tests.feed import Watcher, second_app
 from tests.instance import wait_for
 
 TEMPLATE = "task:{task}:messages"
@@ -176,28 +176,17 @@ def test_of_two_processes_one_publishes(make_instance, redis, task):
     redis.start()
     redis.show()
     instance = make_instance(settings(redis))
-    conf = instance.state / "other.conf"
-    path = str(instance.run / "other.sock")
-    conf.write_text(instance.conf.read_text().replace("[state]", f"[server]\nlisten = {path}\n[state]", 1))
-    with open(instance.state / "log" / "other.log", "ab") as log:
-        command = [instance.state / "bin" / "cellpost", "-c", conf]
-        other = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    try:
-        wait_for(lambda: os.path.exists(path), "the other app's socket")
-        with Subscriber(redis, "task:*") as subscriber:
-            run = instance.post(task, "1")["run"]
-            told = subscriber.until("run.finished", run)
-            noted = lambda: int((instance.run / "publisher.lock").read_text()) == numbers(told)[-1]
-            wait_for(noted, "the note of what was published")
-            instance.kill("app")  # its heir is the other one
-            status, _, _ = fastcgi.parse(fastcgi.request(path, "DELETE", f"/v1/tasks/{task}"))
-            assert status == 200
-            told += subscriber.until("task.deleted")
-        assert numbers(told) == list(range(1, len(told) + 1))
-    finally:
-        other.terminate()
-        other.wait(60)
+    with second_app(instance) as path, Subscriber(redis, "task:*") as subscriber:
+        run = instance.post(task, "1")["run"]
+        told = subscriber.until("run.finished", run)
+        lock = instance.run / "publisher.lock"
+        wait_for(lambda: int(lock.read_text()) == numbers(told)[-1], "the note of what was published")
+        instance.kill("app")  # its heir is the other one
+        status, _, _ = fastcgi.parse(fastcgi.request(path, "DELETE", f"/v1/tasks/{task}"))
+        assert status == 200
+        told += subscriber.until("task.deleted")
         instance.start_app()
+    assert numbers(told) == list(range(1, len(told) + 1))
 
 
 def test_a_password(make_instance, task):
