@@ -44,6 +44,20 @@ static int check_origin(const struct call *call, struct failure *failure) {
                  "a page of origin \"%.200s\" may not do this", origin);
 }
 
+/* The segments from `at` on. One that holds a slash is not two. */
+static int join_path(struct call *call, size_t at, char **path,
+                     struct err *err) {
+  struct buf CLEANUP(buf_free) joined = BUF_INIT(BUF_SMALL);
+  for (size_t i = at; at != 0 && i < call->request->segment_count; i++) {
+    if (strchr(call->request->segments[i], '/') != NULL)
+      return err_set(err, ERR_INVALID, "the name of a file holds no slash");
+    buf_format(&joined, "%s%s", i == at ? "" : "/", call->request->segments[i]);
+  }
+  if (at != 0)
+    call->path = *path = buf_take(&joined);
+  return 0;
+}
+
 static int find_route(struct call *call, struct route_match *match,
                       struct failure *failure) {
   struct buf CLEANUP(buf_free) allow = BUF_INIT(BUF_LINE);
@@ -91,6 +105,8 @@ static int check_query(const struct call *call, const struct route *route,
 static int check_type(struct call *call, const struct route *route,
                       struct failure *failure) {
   const char *type = request_header(call->request, "CONTENT_TYPE");
+  if (route->body == ROUTE_BODY_BYTES)
+    return 0;
   call->body_is_code =
       route->body == ROUTE_BODY_CODE && accept_is_type(type, "text/x-python");
   if (call->body_is_code || accept_is_type(type, "application/json"))
@@ -111,7 +127,7 @@ static int read_body(struct call *call, const struct route *route,
       request_read_body(request, call->conf->body_bytes, &failure->err) != 0)
     return -1;
   bool absent = request->body.length == 0 && route->body != ROUTE_BODY_CODE;
-  if (absent || call->body_is_code)
+  if (absent || call->body_is_code || route->body == ROUTE_BODY_BYTES)
     return 0;
   if (fields_parse(buf_string(&request->body), request->body.length, body,
                    &failure->err) != 0)
@@ -122,10 +138,13 @@ static int read_body(struct call *call, const struct route *route,
              : fields_read(*body, NULL, 0, NULL, &call->details, &failure->err);
 }
 
-static int serve_route(struct call *call, const struct route *route,
+static int serve_route(struct call *call, const struct route_match *match,
                        struct failure *failure) {
   struct json *body CLEANUP(json_done) = NULL;
-  if (check_origin(call, failure) != 0 ||
+  char *path CLEANUP(mem_free_pointer) = NULL;
+  const struct route *route = match->route;
+  if (join_path(call, match->path_at, &path, &failure->err) != 0 ||
+      check_origin(call, failure) != 0 ||
       auth_identify(call->request, &call->caller, &failure->err) != 0 ||
       check_query(call, route, failure) != 0 ||
       read_body(call, route, &body, failure) != 0)
@@ -179,7 +198,7 @@ static void serve(struct call *call, struct door *door) {
   log_set_request(call->request->id);
   if (opened != 0 || check_host(call, &failure) != 0 ||
       find_route(call, &match, &failure) != 0 ||
-      serve_route(call, match.route, &failure) != 0)
+      serve_route(call, &match, &failure) != 0)
     answer_failure(call, &failure);
   log_request(call, match.route, started);
   reply_finish(call->reply);

@@ -23,6 +23,7 @@ struct call {
   struct caller caller;
   const char *task; /* from the path, a valid id; or NULL */
   const char *run;
+  const char *path; /* the rest of the path, with slashes; or NULL */
   /* The parsed JSON body, an object; NULL when there was none, or when the body
    * is code. */
   const struct json *body;
@@ -43,7 +44,10 @@ handler handle_list_tasks, handle_put_task, handle_describe_task,
     handle_delete_task, handle_interrupt_task, handle_restart_task;
 handler handle_add_cell, handle_list_sections;
 handler handle_list_runs, handle_list_task_runs, handle_describe_run,
-    handle_cancel_run;
+    handle_cancel_run, handle_export_runs, handle_hours,
+    handle_describe_request;
+handler handle_list_files, handle_list_directory, handle_put_file,
+    handle_delete_file;
 handler handle_watch;
 handler handle_list_kernelspecs;
 handler handle_health, handle_ready, handle_capabilities, handle_metrics;

@@ -17,7 +17,7 @@ static bool next_part(const char **pattern, const char **part, size_t *length) {
 }
 
 /* Matches part by part; a {name} stands for one segment, of which `wide` many
- * more may follow it. */
+ * more may follow it; {path} for all the rest. */
 static bool is_match(const char *pattern, char *const *segments, size_t count,
                      size_t wide, struct route_match *match) {
   const char *part;
@@ -25,6 +25,10 @@ static bool is_match(const char *pattern, char *const *segments, size_t count,
   for (; next_part(&pattern, &part, &length); at++) {
     if (at >= count)
       return false;
+    if (strncmp(part, "{path}", length) == 0) {
+      match->path_at = at;
+      return true;
+    }
     if (*part != '{') {
       if (strlen(segments[at]) != length ||
           strncmp(segments[at], part, length) != 0)

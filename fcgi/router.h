@@ -15,6 +15,7 @@ enum route_body {
   ROUTE_BODY_NONE,   /* nothing; an empty JSON object is let pass */
   ROUTE_BODY_OBJECT, /* application/json, may be absent */
   ROUTE_BODY_CODE,   /* application/json or text/x-python, required */
+  ROUTE_BODY_BYTES,  /* anything, of any type, may be empty */
 };
 
 struct route {
@@ -34,6 +35,9 @@ struct route_match {
   const struct route *route;
   const char *task; /* what stood for {task}, checked; or NULL */
   const char *run;
+  /* {path}, which ends a pattern, stands for one segment and all that follow
+   * it: those from here on; 0: none. */
+  size_t path_at;
 };
 
 /* Finds the route. HEAD matches GET. ERR_NOT_FOUND: no such path;

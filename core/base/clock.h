@@ -17,6 +17,10 @@ int64_t clock_monotonic_ns(void);
 /* "2026-11-29T20:04:58.219554Z" (RFC 3339, always six digits, always Z). */
 void clock_format_iso(int64_t wall_us, char text[CLOCK_ISO_SIZE]);
 
+/* The way back: RFC 3339 with "Z" or an offset, a fraction of any length or
+ * none; or a date alone, which is its midnight (UTC). 0 on success. */
+int clock_parse_iso(const char *text, int64_t *wall_us);
+
 /* Milliseconds from now until the deadline, rounded up, for poll(): 0 when it
  * has passed, at most INT32_MAX. */
 int clock_poll_timeout(int64_t deadline_ns);

@@ -201,7 +201,7 @@ struct comparison {
   struct json *files;
 };
 
-static void set_uri(struct json *entry, const char *task, const char *path) {
+void workspace_set_uri(struct json *entry, const char *task, const char *path) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                               "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
   struct buf CLEANUP(buf_free) uri = BUF_INIT(BUF_SMALL);
@@ -232,7 +232,7 @@ static void describe(const struct comparison *comparison,
   json_set_text(entry, "mime", type);
   json_set_integer(entry, "bytes", status.st_size);
   if (json_utf8_valid(file->path, strlen(file->path)))
-    set_uri(entry, comparison->task, file->path);
+    workspace_set_uri(entry, comparison->task, file->path);
 }
 
 static void tell(struct comparison *comparison, const struct file *file,

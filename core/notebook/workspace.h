@@ -36,4 +36,7 @@ struct json *workspace_compare(const struct workspace *before,
                                struct mime *mime, size_t limit,
                                size_t *omitted);
 
+/* Sets "uri": where the web server shows the file `path` of the task. */
+void workspace_set_uri(struct json *entry, const char *task, const char *path);
+
 #endif

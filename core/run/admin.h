@@ -48,13 +48,6 @@ int admin_restart_task(struct engine *engine, const char *task, const char *by,
 int admin_replay_task(struct engine *engine, const char *task, const char *by,
                       struct json **ret, struct err *err);
 
-/* {"runs": [{run, task, status, queued, started, ended, wall_ms, code (first
- * 200 characters), execution_count, error: "Name: text"|null, uri}],
- * "next": id|null} newest first. task NULL: of all. */
-int admin_list_runs(struct engine *engine, const char *task, const char *before,
-                    const char *status, int limit, struct json **ret,
-                    struct err *err);
-
 /* {"kernelspecs": [{name, display_name, language, default: bool}]} */
 int admin_list_kernelspecs(struct engine *engine, struct json **ret,
                            struct err *err);

@@ -1,0 +1,141 @@
+#include "core/store/run_search.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/id.h"
+#include "core/base/mem.h"
+#include "core/store/pool.h"
+#include "core/store/record.h"
+#include "core/store/run_row.h"
+
+/* An id is made a little before its run is accepted, by a clock that may be set
+ * back meanwhile. */
+#define SLACK_US (INT64_C(60) * 1000000)
+
+/* Rows that a search looks at: [from, before) of runs.sequence. */
+struct range {
+  int64_t from, before;
+};
+
+/* The start of any id of that time: 48 bits of milliseconds (RFC 9562, 5.7). */
+static void id_of_time(int64_t wall_us, char id[ID_UUID_SIZE]) {
+  uint64_t ms = wall_us < 0 ? 0 : (uint64_t)wall_us / 1000;
+  snprintf(id, ID_UUID_SIZE, "%08" PRIx64 "-%04" PRIx64,
+           (ms >> 16) & 0xffffffff, ms & 0xffff);
+}
+
+/* The sequence that `name` finds from an id, or `otherwise`. */
+static int look_up(struct db *db, const char *name, const char *id,
+                   int64_t otherwise, int64_t *ret, struct err *err) {
+  struct statement *statement = db_statement(db, name);
+  statement_bind_text(statement, "id", id);
+  int row = statement_step(statement, err);
+  if (row < 0)
+    return -1;
+  *ret = row == 0 ? otherwise : statement_integer(statement, 0, otherwise);
+  db_reset(db);
+  return row;
+}
+
+/* Times are found by the ids, which are sorted by time and have an index. */
+static int find_times(struct db *db, const struct run_filter *filter,
+                      struct range *range, struct err *err) {
+  char id[ID_UUID_SIZE];
+  if (filter->since != 0) {
+    id_of_time(filter->since - SLACK_US, id);
+    if (look_up(db, "run_first_since", id, INT64_MAX, &range->from, err) < 0)
+      return -1;
+  }
+  if (filter->until == 0)
+    return 0;
+  int64_t last;
+  id_of_time(filter->until + SLACK_US, id);
+  if (look_up(db, "run_last_until", id, 0, &last, err) < 0)
+    return -1;
+  range->before = last + 1;
+  return 0;
+}
+
+static int find_range(struct db *db, const struct run_filter *filter,
+                      struct range *range, struct err *err) {
+  *range = (struct range){.from = 0, .before = INT64_MAX};
+  if (find_times(db, filter, range, err) < 0)
+    return -1;
+  if (filter->before == NULL)
+    return 0;
+  int64_t before;
+  int row = look_up(db, "run_position", filter->before, 0, &before, err);
+  if (row == 0)
+    return err_set(err, ERR_NOT_FOUND, "no such run to list from");
+  if (row > 0 && before < range->before)
+    range->before = before;
+  return row < 0 ? -1 : 0;
+}
+
+static void bind_range(struct statement *statement,
+                       const struct run_filter *filter,
+                       const struct range *range) {
+  if (filter->task != NULL)
+    statement_bind_text(statement, "task", filter->task);
+  statement_bind_integer(statement, "from", range->from);
+  statement_bind_integer(statement, "before", range->before);
+  statement_bind_integer(statement, "since", filter->since);
+  statement_bind_integer(statement, "until",
+                         filter->until == 0 ? INT64_MAX : filter->until);
+}
+
+int run_search(struct store *store, const struct run_filter *filter, int limit,
+               struct run_record **ret, size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  struct range range;
+  if (read_begin(store, &read, err) < 0 ||
+      find_range(read.db, filter, &range, err) < 0)
+    return -1;
+  bool failed = filter->status != NULL && strcmp(filter->status, "failed") == 0;
+  struct statement *statement = db_statement(
+      read.db, filter->task == NULL ? "run_search" : "run_search_task");
+  bind_range(statement, filter, &range);
+  statement_bind_integer(statement, "failed", failed);
+  statement_bind_text(statement, "status", failed ? NULL : filter->status);
+  statement_bind_text(statement, "error", filter->error);
+  statement_bind_text(statement, "text", filter->text);
+  statement_bind_integer(statement, "limit", limit);
+  return record_list(statement, &run_shape, (void **)ret, count, err);
+}
+
+static void load_hour(struct statement *statement, struct run_hour *hour) {
+  *hour = (struct run_hour){.at = statement_integer(statement, 0, 0),
+                            .runs = statement_integer(statement, 1, 0),
+                            .failed = statement_integer(statement, 2, 0),
+                            .median_us = statement_integer(statement, 3, -1),
+                            .p95_us = statement_integer(statement, 4, -1)};
+}
+
+int run_hours(struct store *store, const struct run_filter *filter,
+              struct run_hour **ret, size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  struct range range;
+  if (read_begin(store, &read, err) < 0 ||
+      find_range(read.db, filter, &range, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(
+      read.db, filter->task == NULL ? "run_hours" : "run_hours_task");
+  bind_range(statement, filter, &range);
+  struct run_hour *hours = NULL;
+  size_t found = 0;
+  int row;
+  while ((row = statement_step(statement, err)) > 0) {
+    hours = mem_grow(hours, found + 1, sizeof *hours);
+    load_hour(statement, &hours[found++]);
+  }
+  if (row < 0) {
+    free(hours);
+    return -1;
+  }
+  *ret = hours;
+  *count = found;
+  return 0;
+}
