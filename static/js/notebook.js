@@ -1,63 +1,16 @@
-// The page of one notebook.
-import { Problem } from "./api.js";
-import { cellId, cellView, isCode } from "./cell.js";
+// The page of one notebook: reading, the keys, downloads, and running cells.
+import { Book } from "./book.js";
+import { cellId, isCode } from "./cell.js";
 import { showContents } from "./contents.js";
-import { byId, download, parameter, say } from "./dom.js";
+import { byId, confirmed, download, parameter, say } from "./dom.js";
 import { asHtml, asScript, scriptExtension } from "./export.js";
-import { count } from "./format.js";
-import { librariesBefore } from "./output.js";
+import { count, statusLook } from "./format.js";
+import { Live } from "./live.js";
 import { keys, taskTabs } from "./shell.js";
-import { windowOf } from "./window.js";
 
 const task = parameter("task");
 const cellsPlace = byId("cells");
-const book = { notebook: null, cells: [], views: new Map() };
-const shown = windowOf();
-const context = { task, language: "python", libraries: (output) => librariesBefore(book.cells, output) };
-
-function add(cell, before = null) {
-  const view = cellView(cell, context);
-  book.views.set(cell.id, view);
-  cellsPlace.insertBefore(view.element, before);
-  shown.add(view);
-  return view;
-}
-
-/** Puts a cell in place of the one with its id. */
-function replace(cell) {
-  const old = book.views.get(cell.id);
-  const view = add(cell, old.element);
-  if (old.isFilled) view.fill();
-  shown.remove(old);
-  old.element.remove();
-}
-
-const fingerprint = (cell) => JSON.stringify([cell.cell_type, cell.metadata, cell.execution_count, cell.outputs?.length, cell.source]);
-
-function take(notebook) {
-  book.notebook = notebook;
-  context.language = notebook.metadata?.language_info?.name ?? notebook.metadata?.kernelspec?.language ?? "python";
-  const before = new Map(book.cells.map((cell) => [cell.id, fingerprint(cell)]));
-  book.cells = notebook.cells.map((cell, index) => ({ ...cell, id: cell.id ?? `number-${index}` }));
-  for (const cell of book.cells) {
-    if (!before.has(cell.id)) add(cell);
-    else if (before.get(cell.id) !== fingerprint(cell)) replace(cell);
-    before.delete(cell.id);
-  }
-  for (const id of before.keys()) {
-    book.views.get(id).element.remove();
-    book.views.delete(id);
-  }
-  showContents(byId("contents"), book.cells);
-  byId("size").textContent = count(book.cells.filter(isCode).length, "code cell");
-}
-
-async function load() {
-  const response = await fetch(`/tasks/${encodeURIComponent(task)}/notebook.ipynb`, { cache: "no-store" });
-  if (response.status === 404) throw new Problem(404, "This task has no notebook yet. It comes with the first cell.");
-  if (!response.ok) throw new Problem(response.status, `The notebook cannot be read: the answer was ${response.status}.`);
-  take(await response.json());
-}
+const book = new Book(cellsPlace, task);
 
 function tell(text, look = "") {
   const place = byId("message");
@@ -66,20 +19,27 @@ function tell(text, look = "") {
   place.textContent = text;
 }
 
+// Reading
+
+function showCells() {
+  showContents(byId("contents"), book.cells);
+  byId("size").textContent = count(book.cells.filter(isCode).length, "code cell");
+  if (book.cells.length > 0 && byId("message").dataset.empty) tell("");
+}
+
 function goTo(id) {
   const element = document.getElementById(id);
   if (!element) return;
-  book.views.get(id.slice("cell-".length))?.fill();
+  book.viewOf(element)?.fill();
   element.scrollIntoView();
   element.focus({ preventScroll: true });
 }
 
-/** The cell that has the focus, or the first one in view. */
+/** The cell that has the focus, or the one before the first in view. */
 function presentIndex() {
-  const focused = document.activeElement?.closest(".cell");
   const elements = [...cellsPlace.children];
-  if (focused) return elements.indexOf(focused);
-  return elements.findIndex((element) => element.getBoundingClientRect().bottom > 120) - 1;
+  const focused = document.activeElement?.closest(".cell");
+  return focused ? elements.indexOf(focused) : elements.findIndex((element) => element.getBoundingClientRect().bottom > 120) - 1;
 }
 
 function step(by) {
@@ -88,34 +48,100 @@ function step(by) {
   if (elements[to]) goTo(elements[to].id);
 }
 
-const failed = (view) => view.element.classList.contains("bad");
-
 function nextFailure() {
-  const views = [...cellsPlace.children].map((element) => book.views.get(element.id.slice("cell-".length)));
+  const views = [...cellsPlace.children].map((element) => book.viewOf(element));
   const from = presentIndex() + 1;
-  const found = [...views.slice(from), ...views.slice(0, from)].find(failed);
+  const found = [...views.slice(from), ...views.slice(0, from)].find((view) => view.element.classList.contains("bad"));
   if (found) goTo(cellId(found.cell));
   else say("No cell failed");
 }
 
-const name = (extension) => `${task}.${extension}`;
+// Downloads
 
 async function save(kind) {
   byId("download").open = false;
-  if (kind === "ipynb") download(JSON.stringify(book.notebook, null, 1), "application/x-ipynb+json", name("ipynb"));
-  else if (kind === "script") download(asScript(book.cells, context.language), "text/plain", name(scriptExtension(context.language)));
-  else download(await asHtml(task, book.cells, context), "text/html", name("html"));
+  const name = (extension) => `${task}.${extension}`;
+  if (kind === "ipynb") download(JSON.stringify(book.asNotebook(), null, 1), "application/x-ipynb+json", name("ipynb"));
+  else if (kind === "script") download(asScript(book.cells, book.context.language), "text/plain", name(scriptExtension(book.context.language)));
+  else download(await asHtml(task, book.cells, book.context), "text/html", name("html"));
 }
 
+// Running
+
+const isAtEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - 120;
+
+/** Stays at the end when the reader was there. */
+function keepAtEnd(act) {
+  const wasAtEnd = isAtEnd();
+  act();
+  if (wasAtEnd) requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
+}
+
+function showState(live) {
+  const [look, words] = live.look();
+  const place = byId("kernel");
+  place.hidden = false;
+  place.className = `state ${look}`;
+  if (place.textContent !== words) place.textContent = words;
+  byId("stop").hidden = live.runs.length === 0;
+  byId("restart").disabled = live.task?.kernel?.state !== "alive";
+  byId("run").disabled = !live.isThere;
+}
+
+const live = new Live(book, {
+  onChange: showState,
+  onCells: () => keepAtEnd(showCells),
+  onGrowth: () => keepAtEnd(() => {}),
+  onFault: (text) => tell(text, "bad"),
+  onFinished: (answer) => say(`Cell ${answer.execution_count ?? ""}: ${statusLook(answer.status)[1]}`),
+});
+
+async function attempt(act) {
+  try {
+    await act();
+    if (byId("message").classList.contains("bad")) tell("");
+  } catch (error) {
+    tell(error.message, "bad");
+  }
+}
+
+async function run() {
+  const field = byId("code");
+  const code = field.value;
+  if (code.trim() === "") return;
+  await attempt(async () => {
+    await live.run(code);
+    field.value = "";
+    scrollTo(0, document.documentElement.scrollHeight);
+  });
+}
+
+async function restart() {
+  if (await confirmed(`Restart the kernel of ${task}? Its variables are lost.`, "Restart")) await attempt(() => live.restart());
+}
+
+byId("stop").addEventListener("click", () => attempt(() => live.stop()));
+byId("restart").addEventListener("click", restart);
+byId("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  run();
+});
+byId("code").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.shiftKey || event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  run();
+});
 for (const button of document.querySelectorAll("#download button")) button.addEventListener("click", () => save(button.value));
 keys({
   j: ["next cell", () => step(1)],
   k: ["cell before", () => step(-1)],
   e: ["next cell that failed", nextFailure],
+  r: ["write a cell; Shift+Enter runs it", () => byId("code").focus()],
+  s: ["stop the running cell", () => live.runs.length > 0 && attempt(() => live.stop())],
 });
 addEventListener("hashchange", () => goTo(decodeURIComponent(location.hash.slice(1))));
 addEventListener("themechange", () => {
-  for (const view of book.views.values())
+  for (const view of book.views)
     if (view.isFilled && view.element.querySelector("iframe")) {
       view.empty();
       view.fill();
@@ -125,6 +151,14 @@ addEventListener("themechange", () => {
 byId("name").textContent = task || "No task";
 document.title = `${task}: notebook`;
 taskTabs(byId("tabs"), task, "notebook");
-load()
-  .then(() => location.hash && goTo(decodeURIComponent(location.hash.slice(1))))
-  .catch((error) => tell(error.message, error.status === 404 ? "" : "bad"));
+try {
+  if (!(await book.load())) {
+    tell("This task has no notebook yet. It comes with the first cell.");
+    byId("message").dataset.empty = "yes";
+  }
+  showCells();
+  if (location.hash) goTo(decodeURIComponent(location.hash.slice(1)));
+} catch (error) {
+  tell(error.message, "bad");
+}
+live.start();

@@ -2,10 +2,13 @@
 // the web server's own listing.
 import { getJson, listDirectories, listTasks, pageAddress, send, taskAddress } from "./api.js";
 import { byId, confirmed, h, parameter, say } from "./dom.js";
+import { follow } from "./feed.js";
 import { bytes, count, statusElement, when } from "./format.js";
 import { keys } from "./shell.js";
 
-const EVERY = 3000; // ms between two looks while the page is seen
+const EVERY = 2000; // ms between two looks while the page is seen
+const SELDOM = 10000; // the same while the live feed tells what happens
+const SOON = 150; // ms from an event to the look that it asks for
 const STEP = 200; // rows
 
 const list = { tasks: [], shown: STEP, isAlone: false };
@@ -193,5 +196,31 @@ byId("start-form").addEventListener("submit", start);
 byId("start-cancel").addEventListener("click", () => byId("start-dialog").close());
 keys({ "/": ["filter the list", () => byId("filter").focus()], n: ["start a task", openStart] });
 
-refresh();
-setInterval(() => document.visibilityState === "visible" && refresh(), EVERY);
+// Looks again when something happened, and now and then for the memory.
+let isByFeed = false;
+let waiting = null;
+let looked = 0;
+
+function lookIn(ms) {
+  waiting ??= setTimeout(async () => {
+    looked = Date.now();
+    await refresh();
+    waiting = null;
+  }, ms);
+}
+
+follow("/v1/events", {
+  onState: () => {
+    isByFeed = true;
+    lookIn(SOON);
+  },
+  onEvent: ({ kind }) => {
+    isByFeed = true;
+    if (kind !== "run.output" && kind !== "run.late") lookIn(SOON);
+  },
+  onAbsence: () => (isByFeed = false),
+});
+setInterval(() => {
+  if (document.visibilityState === "visible" && Date.now() - looked >= (isByFeed ? SELDOM : EVERY)) lookIn(0);
+}, 1000);
+lookIn(0);

@@ -2,7 +2,6 @@
 and no request to anywhere but the instance."""
 
 import json
-import shutil
 
 import pytest
 
@@ -31,24 +30,17 @@ def page(driver, service):
 
 @pytest.fixture
 def write_notebook(service, task):
-    """Lays a notebook where a task's stands; no kernel is needed to read it."""
+    """Lays a notebook where the task's stands; no kernel is needed to read it."""
 
-    made = []
-
-    def write(*cells, name=task):
-        directory = service.task_directory(name)
-        made.append(directory)
-        directory.mkdir(exist_ok=True)
-        (directory / "files").mkdir(exist_ok=True)
+    def write(*cells):
+        assert service.put(task).status_code == 201
         book = {
             "metadata": {"language_info": {"name": "python"}},
             "nbformat": 4,
             "nbformat_minor": 5,
             "cells": [cell | {"id": f"c{number}"} for number, cell in enumerate(cells)],
         }
-        (directory / "notebook.ipynb").write_text(json.dumps(book))
-        return f"/notebook.html?task={name}"
+        (service.task_directory(task) / "notebook.ipynb").write_text(json.dumps(book))
+        return f"/notebook.html?task={task}"
 
-    yield write
-    for directory in made:
-        shutil.rmtree(directory, ignore_errors=True)
+    return write

@@ -20,7 +20,7 @@ def test_a_task_is_started_watched_and_stopped(service, page, task):
     page.click("#start-form button.primary")
     page.find("h1", task)
     page.find("#message", "no notebook yet")
-    page.expected = [r"notebook\.ipynb .* 404"]
+    page.expected = [r"notebook\.ipynb .* 404", r"/v1/tasks/t.* 404"]  # before the first cell, after the stop
     service.post(task, "1 / 0")
     page.open("/")
     page.find(row(task), "kernel alive")
