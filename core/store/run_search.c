@@ -106,36 +106,92 @@ int run_search(struct store *store, const struct run_filter *filter, int limit,
   return record_list(statement, &run_shape, (void **)ret, count, err);
 }
 
-static void load_hour(struct statement *statement, struct run_hour *hour) {
-  *hour = (struct run_hour){.at = statement_integer(statement, 0, 0),
-                            .runs = statement_integer(statement, 1, 0),
-                            .failed = statement_integer(statement, 2, 0),
-                            .median_us = statement_integer(statement, 3, -1),
-                            .p95_us = statement_integer(statement, 4, -1)};
+#define HOUR_US (INT64_C(3600) * 1000000)
+
+/* The hours found so far; `times` are the durations of the last one, which the
+ * clock may have left for an earlier one and come back to: it is another entry
+ * then. */
+struct hours {
+  struct run_hour *list;
+  size_t count, capacity;
+  int64_t *times;
+  size_t time_count, time_capacity;
+};
+
+static int compare_times(const void *a, const void *b) {
+  int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
+  return (first > second) - (first < second);
+}
+
+/* By nearest rank; the times are sorted. */
+static int64_t percentile(const struct hours *hours, size_t percent) {
+  size_t rank = (hours->time_count * percent + 99) / 100;
+  return rank == 0 ? -1 : hours->times[rank - 1];
+}
+
+static void close_hour(struct hours *hours) {
+  if (hours->count == 0)
+    return;
+  struct run_hour *last = &hours->list[hours->count - 1];
+  if (hours->time_count != 0)
+    qsort(hours->times, hours->time_count, sizeof *hours->times, compare_times);
+  last->median_us = percentile(hours, 50);
+  last->p95_us = percentile(hours, 95);
+  hours->time_count = 0;
+}
+
+static struct run_hour *open_hour(struct hours *hours, int64_t at) {
+  if (hours->count != 0 && hours->list[hours->count - 1].at == at)
+    return &hours->list[hours->count - 1];
+  close_hour(hours);
+  if (hours->count == hours->capacity) {
+    hours->capacity = hours->capacity * 2 + 32;
+    hours->list = mem_grow(hours->list, hours->capacity, sizeof *hours->list);
+  }
+  struct run_hour *opened = &hours->list[hours->count++];
+  *opened = (struct run_hour){.at = at};
+  return opened;
+}
+
+static void add_run(struct hours *hours, struct statement *statement) {
+  int64_t queued_at = statement_integer(statement, 0, 0);
+  int64_t ran = statement_integer(statement, 1, -1);
+  struct run_hour *hour = open_hour(hours, queued_at - queued_at % HOUR_US);
+  hour->runs++;
+  hour->failed += statement_integer(statement, 2, 0);
+  if (ran < 0)
+    return;
+  if (hours->time_count == hours->time_capacity) {
+    hours->time_capacity = hours->time_capacity * 2 + 256;
+    hours->times =
+        mem_grow(hours->times, hours->time_capacity, sizeof *hours->times);
+  }
+  hours->times[hours->time_count++] = ran;
+}
+
+static void hours_free(struct hours *hours) {
+  free(hours->list);
+  free(hours->times);
 }
 
 int run_hours(struct store *store, const struct run_filter *filter,
               struct run_hour **ret, size_t *count, struct err *err) {
   struct read CLEANUP(read_end) read;
+  struct hours CLEANUP(hours_free) hours = {0};
   struct range range;
   if (read_begin(store, &read, err) < 0 ||
       find_range(read.db, filter, &range, err) < 0)
     return -1;
   struct statement *statement = db_statement(
-      read.db, filter->task == NULL ? "run_hours" : "run_hours_task");
+      read.db, filter->task == NULL ? "run_times" : "run_times_task");
   bind_range(statement, filter, &range);
-  struct run_hour *hours = NULL;
-  size_t found = 0;
   int row;
-  while ((row = statement_step(statement, err)) > 0) {
-    hours = mem_grow(hours, found + 1, sizeof *hours);
-    load_hour(statement, &hours[found++]);
-  }
-  if (row < 0) {
-    free(hours);
+  while ((row = statement_step(statement, err)) > 0)
+    add_run(&hours, statement);
+  if (row < 0)
     return -1;
-  }
-  *ret = hours;
-  *count = found;
+  close_hour(&hours);
+  *count = hours.count;
+  *ret = MEM_STEAL(hours.list);
   return 0;
 }
