@@ -96,24 +96,26 @@ const live = new Live(book, {
   onFinished: (answer) => say(`Cell ${answer.execution_count ?? ""}: ${statusLook(answer.status)[1]}`),
 });
 
+/** Resolves to whether it succeeded. */
 async function attempt(act) {
   try {
     await act();
     if (byId("message").classList.contains("bad")) tell("");
+    return true;
   } catch (error) {
     tell(error.message, "bad");
+    return false;
   }
 }
 
+// The field is free at once: the next cell may be written while this one is sent.
 async function run() {
   const field = byId("code");
   const code = field.value;
   if (code.trim() === "") return;
-  await attempt(async () => {
-    await live.run(code);
-    field.value = "";
-    scrollTo(0, document.documentElement.scrollHeight);
-  });
+  field.value = "";
+  if (await attempt(() => live.run(code))) scrollTo(0, document.documentElement.scrollHeight);
+  else field.value = field.value === "" ? code : `${code}\n${field.value}`;
 }
 
 async function restart() {
