@@ -125,7 +125,8 @@ export class Live {
   /** A run was accepted or has begun; its code may still have to be asked for. */
   #begin(run, status, started = null) {
     const known = this.#open.get(run);
-    if (known) return this.#show(run, status, known.cell?.source ?? "", { started });
+    if (known?.cell) return this.#show(run, status, known.cell.source, { started });
+    if (known) return void Object.assign(known, { status, started: started && Date.parse(started) }); // its code is on the way
     this.#open.set(run, { status, started: started && Date.parse(started), pending: [] });
     getJson(`${runAddress(run)}/request`)
       .then((request) => this.#open.has(run) && this.#show(run, this.#open.get(run).status, request.code, { started: request.started ?? started }))
