@@ -46,6 +46,16 @@ def test_the_routes_are_those_of_the_program():
     assert len(set(ids)) == len(ids)
 
 
+def test_the_bodies_have_the_fields_of_the_program():
+    tables = {"Execute": ("execute_body.c", "fields"), "TaskSettings": ("h_tasks.c", "settings_fields"),
+              "Restart": ("h_tasks.c", "restart_fields"), "Markdown": ("h_cells.c", "cell_fields")}  # fmt: skip
+    for schema, (file, table) in tables.items():
+        text = (ROOT / "fcgi" / file).read_text()
+        rows = text.split(f"{table}[] = {{", 1)[1].split("};", 1)[0]
+        known = set(re.findall(r'\{"(\w+)", FIELD_', rows))
+        assert known and set(DOCUMENT["components"]["schemas"][schema]["properties"]) == known, schema
+
+
 def test_every_reference_leads_somewhere():
     def walk(value):
         if isinstance(value, dict):
