@@ -137,6 +137,7 @@ $(BUILD)/bench/%: $(BUILD)/tests/bench/%.o $(LIBRARY)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 bench-store: $(BUILD)/bench/store_bench ## cost of the history at 1,000 and 1,000,000 runs
+	$(Q)rm -f $(BUILD)/bench-*.db*
 	$(Q)$< $(BUILD)
 
 bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 0.1 to 100 MB
@@ -149,6 +150,7 @@ test: test-packages all unit check-benches ## everything: unit tests, then the w
 
 # That they run at all, not what they measure.
 check-benches: $(BUILD)/bench/store_bench $(BUILD)/bench/notebook_bench
+	$(Q)rm -f $(BUILD)/bench-*.db*
 	$(Q)$(BUILD)/bench/store_bench $(BUILD) 100 200 > /dev/null
 	$(Q)$(BUILD)/bench/notebook_bench $(BUILD) 1 > /dev/null
 

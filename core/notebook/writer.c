@@ -220,6 +220,14 @@ int notebook_update_output(struct notebook *notebook, const char *id,
   return write_cell(notebook, index, cell, err);
 }
 
+/* metadata.cellpost of a cell that was read back. */
+static struct json *our_metadata(struct json *cell) {
+  struct json *metadata = json_get(cell, "metadata");
+  if (json_kind(json_get(metadata, "cellpost")) != JSON_OBJECT)
+    json_set(metadata, "cellpost", json_object());
+  return json_get(metadata, "cellpost");
+}
+
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err) {
   struct json *cell CLEANUP(json_done) = NULL;
@@ -234,10 +242,19 @@ int notebook_add_late(struct notebook *notebook, const char *id,
     if (output != NULL)
       stream_join_append(present, output);
   }
-  struct json *metadata = json_get(cell, "metadata");
-  if (json_kind(json_get(metadata, "cellpost")) != JSON_OBJECT)
-    json_set(metadata, "cellpost", json_object());
-  json_set_boolean(json_get(metadata, "cellpost"), "late", true);
+  json_set_boolean(our_metadata(cell), "late", true);
+  return write_cell(notebook, index, cell, err);
+}
+
+int notebook_set_status(struct notebook *notebook, const char *id,
+                        const char *status, struct err *err) {
+  struct json *cell CLEANUP(json_done) = NULL;
+  size_t index;
+  if (read_cell(notebook, id, &index, &cell, err) < 0)
+    return -1;
+  if (!json_has(cell, "outputs"))
+    return err_set(err, ERR_NOT_FOUND, "the cell %.64s holds no code", id);
+  json_set_text(our_metadata(cell), "status", status);
   return write_cell(notebook, index, cell, err);
 }
 

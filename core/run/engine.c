@@ -15,7 +15,7 @@
 #include "core/keeper/process.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"
-#include "core/run/unrun.h"
+#include "core/run/lost.h"
 #include "core/store/replay.h"
 #include "core/store/run.h"
 
@@ -49,11 +49,6 @@ static int open_registry(struct engine *engine, struct err *err) {
   if (store_instance_start(engine->store, engine->instance, "cellpost", pid,
                            process_start_time(pid), err) < 0)
     return -1;
-  struct run_record CLEANUP(run_record_free) lost = {.status = RUN_LOST};
-  unrun_describe(&lost, "the process that led this run ended before it", NULL,
-                 (size_t)engine->conf->text_limit);
-  if (run_close_lost(engine->store, process_is_alive, &lost, err) < 0)
-    return -1;
   return replay_close_lost(engine->store, process_is_alive, err);
 }
 
@@ -74,6 +69,10 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
   }
   engine->cache = channel_cache_new((size_t)conf->max_kernels + SPARE_CHANNELS);
   engine->turns = turns_new(engine->turns_directory, conf->queue);
+  if (lost_close(engine, err) < 0) {
+    engine_close(engine, 0);
+    return -1;
+  }
   *ret = engine;
   return 0;
 }

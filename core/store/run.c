@@ -184,9 +184,15 @@ static int lose_run(struct db *db, const char *id,
   return run_seal(db, &row, err) < 0 ? -1 : 1;
 }
 
+struct losing {
+  const struct run_record *words;
+  void (*tell)(void *context, const struct run_record *run);
+  void *context;
+};
+
 /* Closes every open run of one instance; returns how many. */
 static int lose_runs_of(struct store *store, const char *instance,
-                        const struct run_record *words, struct err *err) {
+                        const struct losing *losing, struct err *err) {
   struct write CLEANUP(write_end) write;
   if (write_begin(store, &write, err) < 0)
     return -1;
@@ -199,18 +205,23 @@ static int lose_runs_of(struct store *store, const char *instance,
   const struct run_record *runs = list;
   int lost = 0;
   for (size_t i = 0; i < count && lost >= 0; i++) {
-    int changed = lose_run(write.db, runs[i].id, words, err);
+    int changed = lose_run(write.db, runs[i].id, losing->words, err);
     lost = changed < 0 ? -1 : lost + changed;
   }
+  if (lost < 0 || write_commit(&write, err) < 0)
+    lost = -1;
+  for (size_t i = 0; i < count && lost > 0; i++)
+    losing->tell(losing->context, &runs[i]);
   run_list_free(list, count);
-  if (lost < 0)
-    return -1;
-  return write_commit(&write, err) < 0 ? -1 : lost;
+  return lost;
 }
 
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   const struct run_record *words, struct err *err) {
+                   const struct run_record *words,
+                   void (*tell)(void *context, const struct run_record *run),
+                   void *context, struct err *err) {
+  struct losing losing = {words, tell, context};
   struct leader *leaders;
   size_t count;
   if (list_leaders(store, &leaders, &count, err) < 0)
@@ -219,7 +230,7 @@ int run_close_lost(struct store *store,
   for (size_t i = 0; i < count && total >= 0; i++) {
     if (alive(leaders[i].pid, leaders[i].pid_start))
       continue;
-    int lost = lose_runs_of(store, leaders[i].id, words, err);
+    int lost = lose_runs_of(store, leaders[i].id, &losing, err);
     total = lost < 0 ? -1 : total + lost;
   }
   record_list_free(&leader_shape, leaders, count);

@@ -143,10 +143,13 @@ int run_list_open(struct store *store, const char *task,
 
 /* Closes as lost every open run whose instance is not alive any more
  * (alive(pid, pid_start) decides), with the text and error of `words`. Returns
- * how many; each gets an event. */
+ * how many; each gets an event. `tell` hears of each afterwards: its id, task
+ * and whether it was silent. */
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   const struct run_record *words, struct err *err);
+                   const struct run_record *words,
+                   void (*tell)(void *context, const struct run_record *run),
+                   void *context, struct err *err);
 
 /* The last final run of the task in this kernel, for "was a run of this kernel
  * cut off?"; ERR_NOT_FOUND. */

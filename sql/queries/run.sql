@@ -150,7 +150,7 @@ SELECT id, pid, pid_start FROM instances
  WHERE id IN (SELECT instance FROM runs WHERE ended_at IS NULL);
 
 -- name: run_open_of_instance
-SELECT id FROM runs
+SELECT id, task, silent, status FROM runs
  WHERE ended_at IS NULL AND instance = :instance
  ORDER BY task, sequence;
 

@@ -223,6 +223,14 @@ def test_restart_gives_a_new_kernel(service, task):
     assert answer["kernel"]["state"] == "fresh" and "restart" in answer["kernel"]["reason"]
 
 
+def test_a_task_made_anew_has_lost_nothing(service, task):
+    service.post(task, "x = 1")
+    service.delete(task)
+    answer = service.post(task, "'x' in globals()")
+    assert answer["result"]["text/plain"] == "False"
+    assert answer["kernel"]["state"] == "fresh" and answer["kernel"]["generation"] == 2
+
+
 def test_a_run_in_the_background_can_be_watched(service, task):
     service.post(task, "import threading; go = threading.Event()")
     response = service.send(task, "print('so far', flush=True); go.wait(); print('done')", wait=False)

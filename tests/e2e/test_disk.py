@@ -289,6 +289,8 @@ def test_killed_at_random_points(own):
     assert len(answered) > kills
     ((open_runs,),) = ask(own.database, "SELECT count(*) FROM runs WHERE ended_at IS NULL")
     assert open_runs == 0
+    statuses = {cell["metadata"].get("cellpost", {}).get("status") for cell in notebooks.read(own, "t")["cells"]}
+    assert "running" not in statuses and "ok" in statuses
     verify(own)
 
 

@@ -47,12 +47,15 @@ def test_a_run_that_was_cut_off_is_lost_and_the_next_post_answers(own):
     own.post("t", "x = 1")
     run = own.send("t", "print('cut', flush=True); import time; time.sleep(60); x = 2", wait=False).json()["run"]
     own.wait_run(run, "running")
+    wait_for(lambda: notebooks.read(own, "t")["cells"][-1]["outputs"], "its output in the notebook")
     own.kill("app")
     own.start_app()
     lost = own.get(f"/v1/runs/{run}").json()
     assert lost["status"] == "lost" and "the process that led this run ended before it" in lost["text"]
     assert lost["error"]["prompt"].startswith("Status: lost") and "look at its effects" in lost["error"]["hint"]
-    notebooks.read(own, "t")
+    cell = notebooks.read(own, "t")["cells"][-1]
+    assert cell["id"] == run and cell["metadata"]["cellpost"]["status"] == "lost"
+    assert notebooks.outputs(cell)[0]["text"] == "cut\n"
     answer = own.post("t", "x", timeout=30)
     assert answer["result"]["text/plain"] == "1"
     assert answer["kernel"]["state"] == "kept"

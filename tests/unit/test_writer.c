@@ -327,6 +327,30 @@ static void late_outputs_are_marked(void **state) {
   remove_place(&place);
 }
 
+static void a_status_is_set_alone(void **state) {
+  (void)state;
+  struct place place = make_place();
+  struct notebook *notebook = open_notebook(&place);
+  struct err err = {0};
+  append(notebook, "old", "start()", "now\n");
+  append(notebook, "new", "1", NULL);
+  struct json *before CLEANUP(json_done) = parse_notebook(&place);
+  good(notebook_set_status(notebook, "old", "lost", &err), &err);
+  struct json *after CLEANUP(json_done) = parse_notebook(&place);
+  struct json *cell = json_at(json_get(before, "cells"), 0);
+  struct json *ours = json_get(json_get(cell, "metadata"), "cellpost");
+  json_set_text(ours, "status", "lost");
+  assert_true(json_equal(before, after));
+  good(notebook_append_markdown(notebook, "m", "x", 1, &err), &err);
+  assert_int_equal(notebook_set_status(notebook, "m", "lost", &err), -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  assert_int_equal(notebook_set_status(notebook, "none", "lost", &err), -1);
+  assert_int_equal(err.kind, ERR_NOT_FOUND);
+  notebook_close(notebook);
+  check_with_nbformat(&place);
+  remove_place(&place);
+}
+
 static void run_in_child(void (*act)(const struct place *place),
                          const struct place *place) {
   pid_t child = fork();
@@ -510,6 +534,7 @@ int main(void) {
       cmocka_unit_test(the_kernel_is_set_once),
       cmocka_unit_test(an_older_display_is_updated),
       cmocka_unit_test(late_outputs_are_marked),
+      cmocka_unit_test(a_status_is_set_alone),
       cmocka_unit_test(another_process_is_noticed),
       cmocka_unit_test(a_file_that_went_away_is_noticed),
       cmocka_unit_test(with_sync_the_same_is_written),
