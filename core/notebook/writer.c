@@ -246,6 +246,24 @@ int notebook_add_late(struct notebook *notebook, const char *id,
   return write_cell(notebook, index, cell, err);
 }
 
+int notebook_set_outputs(struct notebook *notebook, const char *id,
+                         const struct json *outputs, struct err *err) {
+  struct json *cell CLEANUP(json_done) = NULL;
+  size_t index;
+  if (read_cell(notebook, id, &index, &cell, err) < 0)
+    return -1;
+  if (!json_has(cell, "outputs"))
+    return err_set(err, ERR_NOT_FOUND, "the cell %.64s holds no code", id);
+  struct json *clean = json_array();
+  for (size_t i = 0; i < json_length(outputs); i++) {
+    struct json *output = cell_clean_output(json_at(outputs, i));
+    if (output != NULL)
+      json_push(clean, output);
+  }
+  json_set(cell, "outputs", clean);
+  return write_cell(notebook, index, cell, err);
+}
+
 int notebook_set_status(struct notebook *notebook, const char *id,
                         const char *status, struct err *err) {
   struct json *cell CLEANUP(json_done) = NULL;

@@ -90,6 +90,10 @@ int notebook_add_late(struct notebook *notebook, const char *id,
 int notebook_set_status(struct notebook *notebook, const char *id,
                         const char *status, struct err *err);
 
+/* Replaces the outputs of a code cell. ERR_NOT_FOUND. */
+int notebook_set_outputs(struct notebook *notebook, const char *id,
+                         const struct json *outputs, struct err *err);
+
 /* Cells whose ids begin so are the headings of sections. */
 #define NOTEBOOK_SECTION "section-"
 /* The id of the last of them; NULL when there is none. Valid until the next

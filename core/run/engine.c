@@ -15,7 +15,7 @@
 #include "core/keeper/process.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"
-#include "core/run/lost.h"
+#include "core/run/mend.h"
 #include "core/store/replay.h"
 #include "core/store/run.h"
 
@@ -69,7 +69,7 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
   }
   engine->cache = channel_cache_new((size_t)conf->max_kernels + SPARE_CHANNELS);
   engine->turns = turns_new(engine->turns_directory, conf->queue);
-  if (lost_close(engine, err) < 0) {
+  if (mend_after_death(engine, err) < 0) {
     engine_close(engine, 0);
     return -1;
   }

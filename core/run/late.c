@@ -129,16 +129,18 @@ static void record(struct engine *engine, const char *task,
       mem_array(json_length(outputs), sizeof *displays);
   size_t display_count =
       answer_displays(collector, json_length(outputs), displays);
-  struct err err = {0};
+  struct err err = {0}, fault = {0};
+  if (run_add_late(engine->store, run, outputs, displays, display_count,
+                   &fault) < 0)
+    log_error("late output of run %s is not in the registry: %s", run,
+              fault.text);
   struct notebook *notebook = late_notebook(engine, task, memory, &err);
   if (notebook == NULL || (notebook_has_cell(notebook, run) &&
                            notebook_add_late(notebook, run, outputs, &err) < 0))
     log_error("late output of run %s is not in the notebook: %s", run,
               err.text);
-  if (run_add_late(engine->store, run, outputs, displays, display_count, &err) <
-      0)
-    log_error("late output of run %s is not in the registry: %s", run,
-              err.text);
+  else if (fault.kind == ERR_NONE)
+    run_note_written(engine->store, run, NULL);
 }
 
 static void notice(struct lease_memory *memory, const char *run,
@@ -211,6 +213,26 @@ void late_flush(struct engine *engine, const char *task,
   collector_done(&batch->collector);
 }
 
+/* The registry first: what it has the notebook can be given again. */
+static void update_place(struct engine *engine, struct notebook *notebook,
+                         const struct run_display_place *place,
+                         const struct output_update *update) {
+  struct err err = {0}, fault = {0};
+  if (run_update_output(engine->store, place->run, place->position,
+                        update->data, update->metadata, &fault) < 0)
+    log_error("display update of run %s is not in the registry: %s", place->run,
+              fault.text);
+  if (notebook == NULL)
+    return;
+  if (notebook_has_cell(notebook, place->run) &&
+      notebook_update_output(notebook, place->run, place->cell_position,
+                             update->data, update->metadata, &err) < 0)
+    log_error("display update of run %s is not in the notebook: %s", place->run,
+              err.text);
+  else if (fault.kind == ERR_NONE)
+    run_note_written(engine->store, place->run, NULL);
+}
+
 void late_update(struct engine *engine, const char *task,
                  struct lease_memory *memory,
                  const struct output_update *update) {
@@ -224,18 +246,8 @@ void late_update(struct engine *engine, const char *task,
   }
   struct notebook *notebook =
       count == 0 ? NULL : late_notebook(engine, task, memory, &err);
-  for (size_t i = 0; i < count; i++) {
-    const struct run_display_place *place = &places[i];
-    if (notebook != NULL && notebook_has_cell(notebook, place->run) &&
-        notebook_update_output(notebook, place->run, place->cell_position,
-                               update->data, update->metadata, &err) < 0)
-      log_error("display update of run %s is not in the notebook: %s",
-                place->run, err.text);
-    if (run_update_output(engine->store, place->run, place->position,
-                          update->data, update->metadata, &err) < 0)
-      log_error("display update of run %s is not in the registry: %s",
-                place->run, err.text);
-  }
+  for (size_t i = 0; i < count; i++)
+    update_place(engine, notebook, &places[i], update);
   run_display_places_free(places, count);
 }
 
@@ -268,8 +280,8 @@ static bool has_ended(struct engine *engine, const char *kernel_id) {
          kernel.ended_at != 0;
 }
 
-/* The channel is taken only while the task's turn is ours, so that no run ever
- * finds its channel missing. */
+/* The channel is taken only while the task's turn is ours, so that no run
+ * ever finds its channel missing. */
 static void visit(struct engine *engine, const char *task,
                   const char *kernel_id, bool sweep) {
   struct turn *turn = turn_try(engine->turns, task);

@@ -178,4 +178,14 @@ int run_update_output(struct store *store, const char *run, size_t position,
                       const struct json *data, const struct json *metadata,
                       struct err *err);
 
+/* Late outputs and updates stand here before they stand in the notebook. The
+ * cell's run counts as unwritten until then, so that the next process can make
+ * up for one that was killed between. */
+int run_note_written(struct store *store, const char *id, struct err *err);
+/* 1: it is unwritten. */
+int run_is_unwritten(struct store *store, const char *id, struct err *err);
+/* Those runs' ids and tasks; run_list_free frees them. */
+int run_list_unwritten(struct store *store, struct run_record **ret,
+                       size_t *count, struct err *err);
+
 #endif

@@ -36,6 +36,13 @@ static int find_place(struct db *db, const char *id, struct late_place *ret,
                          "the run has not ended: nothing is late");
 }
 
+static int add_unwritten(struct db *db, const char *id, struct err *err) {
+  struct statement *statement = db_statement(db, "unwritten_add");
+  statement_bind_integer(statement, "at", clock_wall_us());
+  statement_bind_text(statement, "id", id);
+  return statement_run(statement, err) < 0 ? -1 : 0;
+}
+
 static int count_late(struct db *db, const struct late_place *place,
                       const struct json *outputs, struct err *err) {
   struct statement *statement = db_statement(db, "run_count_late");
@@ -62,7 +69,8 @@ int run_add_late(struct store *store, const char *id,
                       outputs, true, err) < 0 ||
       run_add_displays(write.db, &place.row, (size_t)place.position, displays,
                        display_count, err) < 0 ||
-      count_late(write.db, &place, outputs, err) < 0)
+      count_late(write.db, &place, outputs, err) < 0 ||
+      add_unwritten(write.db, id, err) < 0)
     return -1;
   return write_commit(&write, err);
 }
@@ -122,7 +130,37 @@ int run_update_output(struct store *store, const char *run, size_t position,
   statement_bind_integer(statement, "revised_at", clock_wall_us());
   statement_bind_text(statement, "id", run);
   statement_bind_integer(statement, "position", (int64_t)position);
+  if (statement_run(statement, err) < 0 ||
+      add_unwritten(write.db, run, err) < 0)
+    return -1;
+  return write_commit(&write, err);
+}
+
+int run_note_written(struct store *store, const char *id, struct err *err) {
+  struct write CLEANUP(write_end) write;
+  if (write_begin(store, &write, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(write.db, "unwritten_remove");
+  statement_bind_text(statement, "id", id);
   if (statement_run(statement, err) < 0)
     return -1;
   return write_commit(&write, err);
+}
+
+int run_is_unwritten(struct store *store, const char *id, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "unwritten_has");
+  statement_bind_text(statement, "id", id);
+  return statement_step(statement, err);
+}
+
+int run_list_unwritten(struct store *store, struct run_record **ret,
+                       size_t *count, struct err *err) {
+  struct read CLEANUP(read_end) read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  return record_list(db_statement(read.db, "unwritten_list"), &run_shape,
+                     (void **)ret, count, err);
 }

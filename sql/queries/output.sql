@@ -64,3 +64,21 @@ SELECT runs.id AS run, displays.position,
  WHERE displays.kernel = :kernel AND displays.display_id = :display_id
    AND runs.task = :task
  ORDER BY displays.run, displays.position;
+
+-- name: unwritten_add
+INSERT INTO unwritten (run, since)
+SELECT sequence, :at FROM runs WHERE id = :id AND cell IS NOT NULL
+    ON CONFLICT (run) DO NOTHING;
+
+-- name: unwritten_remove
+DELETE FROM unwritten
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id);
+
+-- name: unwritten_list
+SELECT runs.id, runs.task FROM unwritten
+  JOIN runs ON runs.sequence = unwritten.run
+ ORDER BY unwritten.run;
+
+-- name: unwritten_has
+SELECT 1 FROM unwritten
+ WHERE run = (SELECT sequence FROM runs WHERE id = :id);

@@ -62,6 +62,27 @@ def test_a_run_that_was_cut_off_is_lost_and_the_next_post_answers(own):
     assert any("cut off" in note for note in answer["notes"])
 
 
+def test_late_output_that_only_the_registry_has_comes_into_the_notebook(own):
+    """As after a kill between the two."""
+    code = "import os, threading, time\ndef f():\n  while not os.path.exists('go'): time.sleep(.01)\n  print('late')\n"
+    run = own.post("t", code + "threading.Thread(target=f).start()")["run"]
+    file = own.task_directory("t") / "notebook.ipynb"
+    before = file.read_bytes()
+    (own.task_directory("t") / "files/go").touch()
+    wait_for(lambda: notebooks.read(own, "t")["cells"][0]["outputs"], "the late line")
+    assert own.post("t", "1")["late_outputs"]
+    own.kill("app")
+    file.write_bytes(before)
+    with sqlite3.connect(own.database) as database:
+        assert database.execute("SELECT * FROM unwritten").fetchall() == []
+        database.execute("INSERT INTO unwritten SELECT sequence, 1 FROM runs WHERE id = ?", (run,))
+    own.start_app()
+    (output,) = notebooks.outputs(notebooks.read(own, "t")["cells"][0])
+    assert output["text"] == "late\n"
+    with sqlite3.connect(own.database) as database:
+        assert database.execute("SELECT * FROM unwritten").fetchall() == []
+
+
 def test_variables_survive_the_keeper(own):
     own.post("t", "x = 1")
     own.kill("keeper")

@@ -256,6 +256,16 @@ static void late_outputs_are_appended_and_counted(void **state) {
   /* "late" went on in the stream before it. */
   assert_int_equal(places[0].cell_position, 2);
   run_display_places_free(places, count);
+  /* Until the notebook has them, too. */
+  struct run_record *unwritten;
+  OK(fixture, run_list_unwritten(fixture->store, &unwritten, &count, err));
+  assert_int_equal(count, 1);
+  assert_string_equal(unwritten[0].id, id);
+  assert_string_equal(unwritten[0].task, "demo");
+  run_list_free(unwritten, count);
+  assert_int_equal(run_is_unwritten(fixture->store, id, err), 1);
+  OK(fixture, run_note_written(fixture->store, id, err));
+  assert_int_equal(run_is_unwritten(fixture->store, id, err), 0);
   fixture_expect(fixture,
                  "select content ->> '$.outputs[0].text' from events"
                  " where kind = 'run.late'",

@@ -327,7 +327,7 @@ static void late_outputs_are_marked(void **state) {
   remove_place(&place);
 }
 
-static void a_status_is_set_alone(void **state) {
+static void a_status_or_the_outputs_are_set_alone(void **state) {
   (void)state;
   struct place place = make_place();
   struct notebook *notebook = open_notebook(&place);
@@ -341,7 +341,16 @@ static void a_status_is_set_alone(void **state) {
   struct json *ours = json_get(json_get(cell, "metadata"), "cellpost");
   json_set_text(ours, "status", "lost");
   assert_true(json_equal(before, after));
+  struct json *outputs CLEANUP(json_done) = stream("other\n");
+  good(notebook_set_outputs(notebook, "old", outputs, &err), &err);
+  struct json *other CLEANUP(json_done) = parse_notebook(&place);
+  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  json_write(json_get(json_at(json_get(other, "cells"), 0), "outputs"), &text);
+  assert_string_equal(buf_string(&text),
+                      "[{\"name\":\"stdout\",\"output_type\":\"stream\","
+                      "\"text\":[\"other\\n\"]}]");
   good(notebook_append_markdown(notebook, "m", "x", 1, &err), &err);
+  assert_int_equal(notebook_set_outputs(notebook, "m", outputs, &err), -1);
   assert_int_equal(notebook_set_status(notebook, "m", "lost", &err), -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
   assert_int_equal(notebook_set_status(notebook, "none", "lost", &err), -1);
@@ -534,7 +543,7 @@ int main(void) {
       cmocka_unit_test(the_kernel_is_set_once),
       cmocka_unit_test(an_older_display_is_updated),
       cmocka_unit_test(late_outputs_are_marked),
-      cmocka_unit_test(a_status_is_set_alone),
+      cmocka_unit_test(a_status_or_the_outputs_are_set_alone),
       cmocka_unit_test(another_process_is_noticed),
       cmocka_unit_test(a_file_that_went_away_is_noticed),
       cmocka_unit_test(with_sync_the_same_is_written),
