@@ -9,6 +9,10 @@
 #include "core/base/mem.h"
 
 #define MIB (INT64_C(1) << 20)
+/* A program that takes core dumps (core_pattern "|…", core(5)) gets them with a
+ * limit of 0, too, but not with one of 1 (Linux, fs/coredump.c); for a file 1
+ * byte is too little. */
+#define NO_CORE_DUMP 1
 
 /* What a task may ask for. Below the least no kernel of Jupyter starts. */
 static const struct {
@@ -124,9 +128,17 @@ static int set_limit(__rlimit_resource_t resource, int64_t value,
   return 0;
 }
 
+/* Who has a limit of 0 and is not root must keep it. */
+static int forbid_core_dumps(struct err *err) {
+  const struct rlimit limit = {NO_CORE_DUMP, NO_CORE_DUMP};
+  return setrlimit(RLIMIT_CORE, &limit) == 0
+             ? 0
+             : set_limit(RLIMIT_CORE, 0, "core dumps", err);
+}
+
 int jail_limits_enter(const struct jail_limits *limits, bool own_user,
                       struct err *err) {
-  if (set_limit(RLIMIT_CORE, 0, "core dumps", err) != 0 ||
+  if (forbid_core_dumps(err) != 0 ||
       (limits->open_files > 0 &&
        set_limit(RLIMIT_NOFILE, limits->open_files, "open files", err) != 0) ||
       (limits->file_bytes > 0 &&

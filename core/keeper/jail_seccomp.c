@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -154,6 +155,17 @@ static int deny_modes(scmp_filter_ctx context) {
   return 0;
 }
 
+/* A limit of 0 would let a program of the host take core dumps
+ * (core/keeper/jail_limits.c). Asking for it is harmless. */
+static int deny_core_dumps(scmp_filter_ctx context) {
+  if (seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(setrlimit), 1,
+                       compare(0, SCMP_CMP_MASKED_EQ, WORD, RLIMIT_CORE)) != 0)
+    return -1;
+  return seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64),
+                          2, compare(1, SCMP_CMP_MASKED_EQ, WORD, RLIMIT_CORE),
+                          compare(2, SCMP_CMP_NE, 0, 0));
+}
+
 /* Asking for the present personality is harmless. */
 static int deny_personality(scmp_filter_ctx context) {
   return seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(personality),
@@ -169,7 +181,8 @@ static int compose(scmp_filter_ctx context) {
   return deny_lists(context) != 0 || deny_namespaces(context) != 0 ||
                  deny_sockets(context) != 0 ||
                  deny_terminal_input(context) != 0 ||
-                 deny_modes(context) != 0 || deny_personality(context) != 0
+                 deny_modes(context) != 0 || deny_core_dumps(context) != 0 ||
+                 deny_personality(context) != 0
              ? -1
              : 0;
 }

@@ -339,6 +339,21 @@ def test_the_system_cannot_be_set(prisoner):
     assert pathlib.Path("/proc/sys/kernel/hostname").read_text().strip() != "1"
 
 
+def test_nothing_of_the_host_takes_core_dumps(prisoner):
+    """It would, with a limit of 0, where core_pattern names a program."""
+    outcomes = prisoner.outcomes(
+        "__import__('resource').getrlimit(4)",
+        "__import__('resource').setrlimit(4, (0, 0))",
+        "__import__('resource').prlimit(0, 4, (0, 0))",
+        "syscall(160, 4, bytes(16))",
+        "__import__('resource').setrlimit(7, (256, 256))",
+        "subprocess.run([sys.executable, '-c', 'import os; os.abort()'], stderr=-1).returncode",
+    )
+    denied = refused(errno.EPERM)
+    assert outcomes == [[1, 1], "ValueError", denied, denied, None, -signal.SIGABRT]  # the first so by the module
+    prisoner.still_works()
+
+
 def test_what_is_told_of_the_machine_is_hidden(prisoner):
     code = """
     import os

@@ -130,13 +130,15 @@ static bool holds(__rlimit_resource_t resource, rlim_t value) {
 }
 
 static int enter_and_look(void) {
-  struct rlimit address, before;
+  struct rlimit address, before, core;
   struct jail_limits limits = {
       .open_files = 200, .file_bytes = 3 * MIB, .pids = 90};
   if (getrlimit(RLIMIT_AS, &before) != 0 ||
+      getrlimit(RLIMIT_CORE, &core) != 0 ||
       jail_limits_enter(&limits, true, NULL) != 0)
     return 1;
-  if (!holds(RLIMIT_CORE, 0) || !holds(RLIMIT_NOFILE, 200) ||
+  bool may_have_one = geteuid() == 0 || core.rlim_max >= 1;
+  if (!holds(RLIMIT_CORE, may_have_one ? 1 : 0) || !holds(RLIMIT_NOFILE, 200) ||
       !holds(RLIMIT_FSIZE, 3 * MIB) || !holds(RLIMIT_NPROC, 90))
     return 2;
   getrlimit(RLIMIT_AS, &address);
