@@ -4,7 +4,7 @@ import { copy, h } from "./dom.js";
 import { highlighted } from "./code.js";
 import { duration, statusLook } from "./format.js";
 import { markdown } from "./markdown.js";
-import { joined, outputElement } from "./output.js";
+import { joined, outputElements } from "./output.js";
 
 export const isCode = (cell) => cell.cell_type === "code";
 export const statusOf = (cell) => cell.metadata?.cellpost?.status ?? (cell.execution_count === null ? "" : "ok");
@@ -84,7 +84,7 @@ export function cellView(cell, context) {
     if (isCode(cell)) {
       if (!view.isColoured) code.replaceChildren(highlighted(source, context.language));
       view.isColoured = true;
-      outputs.replaceChildren(...cell.outputs.map((output) => outputElement(output, context)).filter(Boolean));
+      outputs.replaceChildren(...outputElements(cell.outputs, context));
       outputs.style.minHeight = "";
     } else if (cell.cell_type === "markdown") element.replaceChildren(markdown(source, { ...context, attachments: cell.attachments }));
   };

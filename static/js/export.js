@@ -18,22 +18,22 @@ export function asScript(cells, language) {
     .join("\n");
 }
 
+const asScriptElement = (text) => `<script>{const element = document.body;${text}}<\/script>`;
+
+const asPart = ({ kind, text, isLibrary }) => {
+  const html = kind === "html" ? text : asScriptElement(text);
+  return isLibrary ? `<div hidden>${html}</div>` : html;
+};
+
 // A frame's content is handed over by this page; in a file it stands in the frame.
-function freezeFrames(element, cell, context) {
-  const frames = element.querySelectorAll("iframe.sandbox");
-  const scripted = cell.outputs.filter((output) => output.data?.["text/html"] || output.data?.["application/javascript"]);
-  frames.forEach((frame, index) => {
-    const output = scripted[scripted.length - frames.length + index];
-    const part = output.data["text/html"]
-      ? joined(output.data["text/html"])
-      : `<div id="element"></div><script>{const element=document.getElementById("element");${joined(output.data["application/javascript"])}}<\/script>`;
-    const libraries = context.libraries(output).map(({ kind, text }) => (kind === "html" ? text : `<script>${text}<\/script>`));
+function freezeFrames(element) {
+  for (const frame of element.querySelectorAll("iframe.sandbox")) {
     const attribute = document.createAttribute("data-content");
-    attribute.value = [...libraries, part].join("\n");
+    attribute.value = frame.parts.map(asPart).join("\n");
     frame.setAttributeNode(attribute);
     frame.removeAttribute("src");
     frame.style.height = "30rem";
-  });
+  }
 }
 
 async function frozen(cell, context) {
@@ -44,7 +44,7 @@ async function frozen(cell, context) {
   }
   const view = cellView(cell, context);
   view.fill();
-  if (isCode(cell)) freezeFrames(view.element, cell, context);
+  freezeFrames(view.element);
   for (const needless of view.element.querySelectorAll(".tools, .cut")) needless.remove();
   return view.element;
 }

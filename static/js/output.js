@@ -5,7 +5,7 @@ import { markdown } from "./markdown.js";
 import { setMaths } from "./maths.js";
 import { sandbox } from "./sandbox.js";
 import { textBlock } from "./stream.js";
-import { tableOf } from "./table.js";
+import { isFrame, tableOf } from "./table.js";
 import { tree } from "./tree.js";
 
 export const joined = (value) => (Array.isArray(value) ? value.join("") : String(value ?? ""));
@@ -42,13 +42,22 @@ function latex(output) {
   return place;
 }
 
+/** What of the output runs as a script or is HTML, or null. */
+function scriptedPart({ output_type: type, data = {} }) {
+  if (type === "stream" || type === "error" || "application/vnd.jupyter.widget-view+json" in data) return null;
+  if ("text/html" in data) {
+    const text = joined(data["text/html"]);
+    return isFrame(text) ? null : { kind: "html", text };
+  }
+  return "application/javascript" in data ? { kind: "javascript", text: joined(data["application/javascript"]) } : null;
+}
+
 const html = (output, context) => {
   const text = joined(output.data["text/html"]);
   return tableOf(text) ?? sandbox([...context.libraries(output), { kind: "html", text }]);
 };
 
-const javascript = (output, context) =>
-  sandbox([...context.libraries(output), { kind: "javascript", text: joined(output.data["application/javascript"]) }]);
+const javascript = (output, context) => sandbox([...context.libraries(output), scriptedPart(output)]);
 
 function json(value) {
   if (typeof value !== "string" && !Array.isArray(value)) return tree(value);
@@ -94,6 +103,25 @@ export function outputElement(output, context) {
   return data(output, context);
 }
 
+/** The elements of a cell's outputs. Neighbours that may run scripts share a frame:
+ * one makes the place that another draws in. */
+export function outputElements(outputs, context) {
+  const elements = [];
+  let run = null; // parts of the frame that is being put together
+  for (const output of outputs) {
+    const part = scriptedPart(output);
+    if (part && run) run.push(part);
+    else if (part) {
+      run = [...context.libraries(output), part];
+      elements.push(run);
+    } else {
+      run = null;
+      elements.push(outputElement(output, context));
+    }
+  }
+  return elements.filter(Boolean).map((element) => (Array.isArray(element) ? sandbox(element) : element));
+}
+
 const LIBRARY = 50000; // characters from which on a script output is a library, not a figure
 
 /** Scripts of earlier outputs that load a library, which later outputs need. */
@@ -104,7 +132,8 @@ export function librariesBefore(cells, output) {
       if (other === output) return found;
       const script = joined(other.data?.["application/javascript"]);
       const text = script || joined(other.data?.["text/html"]);
-      if (text.length > LIBRARY && (script || /<script/i.test(text))) found.push({ kind: script ? "javascript" : "html", text });
+      if (text.length > LIBRARY && (script || /<script/i.test(text)))
+        found.push({ kind: script ? "javascript" : "html", text, isLibrary: true });
     }
   return found;
 }

@@ -3,7 +3,7 @@ import { filesAddress, getJson, pageAddress } from "./api.js";
 import { highlighted } from "./code.js";
 import { byId, copy, h } from "./dom.js";
 import { bytes, duration, statusElement } from "./format.js";
-import { outputElement } from "./output.js";
+import { outputElements } from "./output.js";
 
 const exact = (text) => text && h("time", { datetime: text }, new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "medium" }));
 
@@ -63,7 +63,7 @@ function body(request, answer) {
     hint(answer.error),
     h("h3", null, "Output"),
     answer.outputs.length > 0
-      ? h("div", { class: "outputs panel" }, answer.outputs.map((output) => outputElement(output, context)))
+      ? h("div", { class: "outputs panel" }, outputElements(answer.outputs, context))
       : h("p", { class: "quiet" }, "none"),
     links("Artifacts", answer.images.filter((image) => image.uri).map(imageLink)),
     links("Files", answer.files.map(fileLink(answer.task))),

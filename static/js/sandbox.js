@@ -21,8 +21,9 @@ function look() {
 const matchesDark = () =>
   (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-/** parts: [{ kind: "html" | "javascript", text }]: all but the last are run only. */
-export function sandbox(parts, height) {
+/** parts: [{ kind: "html" | "javascript", text, isLibrary }], run in their order;
+ * what a library shows is hidden. They stay readable as `parts` of the frame. */
+export function sandbox(parts) {
   const frame = h("iframe", {
     class: "sandbox",
     src: "/frame.html",
@@ -30,7 +31,7 @@ export function sandbox(parts, height) {
     title: "Output in a sandbox",
     referrerpolicy: "no-referrer",
   });
-  if (height) frame.style.height = `${height}px`;
+  frame.parts = parts;
   frame.addEventListener("load", () => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }) => {

@@ -12,8 +12,8 @@ const PARTS = {
 };
 const NEEDLESS = ["border", "class", "data-style", "halign", "valign"];
 
-// Styles that are not merely those of every data frame mean something.
-const isFrame = (html) =>
+/** Styles that are not merely those of every data frame mean something. */
+export const isFrame = (html) =>
   html.length < MOST && /<table[^>]*class="[^"]*\bdataframe\b/.test(html) && !/<style(?! scoped>)/i.test(html);
 
 // The <body> is that of the document in which the HTML was parsed.

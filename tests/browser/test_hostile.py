@@ -120,14 +120,11 @@ def test_a_library_of_one_output_serves_another_and_draws(page, write_notebook):
         "c.height = 200; c.getContext('2d').fillRect(0, 0, 50, 50); document.getElementById(id).append(c); } }))"
         f"{filler}</script>"
     )
-    figure = "<div id='figure'></div><script>require(['drawing'], (drawing) => drawing.plot('figure'))</script>"
-    page.open(
-        write_notebook(
-            code("load()", display(text_html=library)),
-            code("plot()", display(text_html=figure, text_plain="Figure()")),
-        )
-    )
+    place = display(text_html="<div id='figure'></div>", text_plain="Figure()")
+    draw = display(javascript="require(['drawing'], (drawing) => drawing.plot('figure'))")
+    page.open(write_notebook(code("load()", display(text_html=library + "<p id='shown'>loaded</p>")), code("plot()", place, draw)))
     frame = page.find("#cell-c1 iframe")
+    assert page.in_frame(frame, "getComputedStyle(document.getElementById('shown').parentElement).display", "the library") == "none"
     assert page.in_frame(frame, "document.querySelector('canvas')?.height", "the drawing") == 200
     page.wait("document.querySelector('#cell-c1 iframe').offsetHeight >= 200")
 
