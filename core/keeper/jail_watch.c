@@ -33,10 +33,30 @@ bool jail_memory_trips(struct jail_memory_trigger *trigger, int64_t fixed) {
   return true;
 }
 
+static int64_t next_base(int64_t most, int64_t base, int64_t used,
+                         int64_t growth) {
+  if (used <= most)
+    return most;
+  return used + growth < base ? used + growth : base;
+}
+
+/* It only ever shrinks after the first time. */
+static void set_base(struct jail_quota *quota, struct jail_usage usage) {
+  const struct jail_usage *most = &quota->most;
+  if (!quota->based)
+    quota->base = (struct jail_usage){INT64_MAX, INT64_MAX};
+  quota->based = true;
+  quota->base.bytes =
+      next_base(most->bytes, quota->base.bytes, usage.bytes, GROWTH_BYTES);
+  quota->base.files =
+      next_base(most->files, quota->base.files, usage.files, GROWTH_FILES);
+}
+
 enum jail_verdict jail_quota_judge(struct jail_quota *quota,
                                    struct jail_usage usage) {
+  set_base(quota, usage);
   bool over =
-      usage.bytes > quota->most.bytes || usage.files > quota->most.files;
+      usage.bytes > quota->base.bytes || usage.files > quota->base.files;
   bool grows = usage.bytes > quota->last.bytes + GROWTH_BYTES ||
                usage.files > quota->last.files + GROWTH_FILES;
   enum jail_verdict verdict = JAIL_FINE;
@@ -77,7 +97,7 @@ void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
   watch->workspace =
       open_same(jail->workspace, jail->workspace_device, jail->workspace_inode);
   watch->run = open(jail->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  watch->quota_at = clock_monotonic_ns() + QUOTA_NS;
+  watch->quota_at = clock_monotonic_ns(); /* before it can have written much */
 }
 
 int64_t jail_watch_due(const struct jail_watch *watch) {
@@ -116,7 +136,8 @@ static bool was_idle(struct jail_watch *watch) {
     return false;
   cgroup_read_usage(watch->group, &usage);
   forget_kills(watch, usage.oom_kills);
-  bool idle = usage.cpu_us >= 0 && usage.cpu_us == watch->cpu_us;
+  bool idle =
+      watch->quota.based && usage.cpu_us >= 0 && usage.cpu_us == watch->cpu_us;
   watch->cpu_us = usage.cpu_us;
   return idle;
 }
@@ -132,15 +153,22 @@ static enum jail_verdict look_at_run(struct jail_watch *watch) {
   return JAIL_KILL_NOW;
 }
 
-/* Growth is seen beyond the most, so some more is counted. */
+/* Growth is seen beyond the base, so some more is counted; at first all is. */
+static struct jail_usage most_counted(const struct jail_quota *quota) {
+  struct jail_usage most = {INT64_MAX, INT64_MAX};
+  if (quota->based) {
+    most.bytes = quota->base.bytes + quota->base.bytes / 2 + 2 * GROWTH_BYTES;
+    most.files = quota->base.files + quota->base.files / 2 + 2 * GROWTH_FILES;
+  }
+  return most;
+}
+
 static enum jail_verdict look_at_workspace(struct jail_watch *watch) {
   if (watch->workspace < 0)
     return JAIL_FINE;
-  struct jail_usage most = watch->quota.most;
-  most.bytes += most.bytes / 2 + 2 * GROWTH_BYTES;
-  most.files += most.files / 2 + 2 * GROWTH_FILES;
-  enum jail_verdict verdict =
-      jail_quota_judge(&watch->quota, jail_usage_count(watch->workspace, most));
+  struct jail_usage usage =
+      jail_usage_count(watch->workspace, most_counted(&watch->quota));
+  enum jail_verdict verdict = jail_quota_judge(&watch->quota, usage);
   if (verdict != JAIL_FINE)
     watch->cause = EXIT_WORKSPACE;
   return verdict;

@@ -6,7 +6,9 @@
  * takes it back.
  *
  * The workspace: beyond its bytes or files the run is interrupted; what still
- * grows a second later is killed.
+ * grows a second later is killed. What it holds when the kernel starts is no
+ * fault of this kernel, which is needed to delete it: that much, and a little
+ * for its start, it may go on to hold until it holds less.
  *
  * The directory of the sockets: it holds a handful of them and nothing else; a
  * kernel that puts more there is killed. */
@@ -32,9 +34,11 @@ bool jail_memory_trips(struct jail_memory_trigger *trigger, int64_t fixed);
 
 struct jail_quota {
   struct jail_usage most;
+  struct jail_usage base; /* what is let be: `most`, or what was found */
   struct jail_usage last; /* the last time that it was over */
-  bool over;
+  bool based, over;
 };
+/* The first usage is the base. */
 enum jail_verdict jail_quota_judge(struct jail_quota *quota,
                                    struct jail_usage usage);
 

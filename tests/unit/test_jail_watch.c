@@ -69,6 +69,26 @@ static void a_workspace_that_goes_on_to_grow_is_killed(void **state) {
   }
 }
 
+static void what_was_there_at_the_start_is_let_be(void **state) {
+  (void)state;
+  static const struct {
+    int64_t mebibytes, files;
+    enum jail_verdict verdict;
+  } steps[] = {
+      {300, 10, JAIL_FINE}, /* found at the start */
+      {310, 10, JAIL_FINE},      {320, 10, JAIL_INTERRUPT},
+      {340, 10, JAIL_KILL_NOW},  {200, 10, JAIL_FINE}, /* the base shrinks */
+      {250, 10, JAIL_INTERRUPT}, {90, 10, JAIL_FINE},
+      {101, 10, JAIL_INTERRUPT},
+  };
+  struct jail_quota quota = {.most = {100 * MIB, 1000}};
+  for (size_t i = 0; i < COUNT_OF(steps); i++) {
+    struct jail_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
+    if (jail_quota_judge(&quota, usage) != steps[i].verdict)
+      fail_msg("step %zu", i);
+  }
+}
+
 static void make_deep(int directory, int depth) {
   int current = openat(directory, ".", O_RDONLY | O_DIRECTORY);
   for (int i = 0; i < depth; i++) {
@@ -328,6 +348,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_interrupts_once_for_each_time),
       cmocka_unit_test(a_workspace_that_goes_on_to_grow_is_killed),
+      cmocka_unit_test(what_was_there_at_the_start_is_let_be),
       cmocka_unit_test_setup_teardown(a_directory_is_counted_to_its_bottom,
                                       scratch_make_fast, scratch_remove),
       SCRATCH(counting_ends_when_it_is_too_much),
