@@ -125,15 +125,35 @@ int fs_make_directories(const char *path, mode_t mode, struct err *err) {
   return 0;
 }
 
+static bool is_closed_to_owner(int opened) {
+  struct stat status;
+  return fstat(opened, &status) == 0 && (status.st_mode & S_IRWXU) != S_IRWXU;
+}
+
+/* What O_PATH has opened cannot be given to fchmod(2): its name in /proc can be
+ * given to chmod(2). */
+static void give_back_to_owner(int directory, const char *name) {
+  CLEANUP(mem_close_descriptor)
+  int place = open_beneath(directory, name, O_PATH | O_DIRECTORY, 0);
+  struct stat status;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+  if (place >= 0 && fstat(place, &status) == 0)
+    (void)!chmod(path, (status.st_mode & 07777) | S_IRWXU);
+}
+
 int fs_make_and_open(int directory, const char *name, mode_t mode,
                      struct err *err) {
   if (!fs_is_name(name))
     return bad_name(name, err);
   /* Mostly it is there already. */
-  int opened =
-      fs_open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, NULL);
-  if (opened >= 0)
+  int opened = open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0);
+  if (opened >= 0 && !is_closed_to_owner(opened))
     return opened;
+  if (opened >= 0 || errno == EACCES) {
+    mem_close_descriptor(&opened);
+    give_back_to_owner(directory, name);
+  }
   if (mkdirat(directory, name, mode) != 0 && errno != EEXIST)
     return fail(err, "cannot make the directory", name);
   return fs_open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, err);

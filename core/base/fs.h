@@ -43,7 +43,8 @@ int fs_open_directory(const char *path, struct err *err);
 int fs_make_directories(const char *path, mode_t mode, struct err *err);
 
 /* Makes (if missing) and opens the directory `name` (one component) in
- * `directory`. Returns the descriptor. */
+ * `directory`. Returns the descriptor. When its owner may not read, write and
+ * enter it (chmod(2) is all that it takes), that is given back. */
 int fs_make_and_open(int directory, const char *name, mode_t mode,
                      struct err *err);
 

@@ -5,17 +5,23 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 
+static int fail(const char *task, struct err *err) {
+  if (err != NULL && err->kind != ERR_NO_SPACE && err->kind != ERR_UNAVAILABLE)
+    err->kind = ERR_IO;
+  return err_wrap(err, "directory of task %s", task);
+}
+
 int place_open(struct engine *engine, const char *task, struct err *err) {
   int CLEANUP(mem_close_descriptor) directory =
       fs_make_and_open(engine_tasks_directory(engine), task, 0755, err);
   if (directory < 0)
-    return err_wrap(err, "directory of task %s", task);
+    return fail(task, err);
   static const char *const parts[] = {"files", "artifacts"};
   for (size_t i = 0; i < COUNT_OF(parts); i++) {
     int CLEANUP(mem_close_descriptor) part =
         fs_make_and_open(directory, parts[i], 0755, err);
     if (part < 0)
-      return err_wrap(err, "directory of task %s", task);
+      return fail(task, err);
   }
   return mem_steal_descriptor(&directory);
 }

@@ -6,7 +6,8 @@
 #include "core/run/engine.h"
 
 /* Opens (and makes, with files/ and artifacts/) the task's directory. Returns
- * the descriptor. */
+ * the descriptor. Whatever stands in the way is a fault of the place and not of
+ * who asks: ERR_NO_SPACE, ERR_UNAVAILABLE or ERR_IO. */
 int place_open(struct engine *engine, const char *task, struct err *err);
 
 /* Opens files/ of an open task directory; what stands there instead of a

@@ -169,6 +169,24 @@ def test_a_million_files_are_not_made(prisoner, neighbour):
     assert 2000 < count < 1000000
 
 
+def test_what_is_over_the_quota_can_be_deleted(guarded):
+    """Only a cell can, and for that a kernel has to start, however long that takes."""
+    task = "overfull"
+    fields = {"limits": {"workspace_bytes": 16 * MIB}, "init_code": "import time; time.sleep(4)"}
+    assert guarded.put(task, **fields).status_code in (200, 201)
+    try:
+        assert guarded.post(task, "open('big', 'wb').write(bytes(40 << 20))")["kernel"]["state"] != "lost"
+        assert guarded.request("POST", f"/v1/tasks/{task}/restart").status_code == 200
+        answer = guarded.post(task, "import os; print(os.path.getsize('big') >> 20)", timeout=30)
+        assert (answer["status"], answer["stdout"]) == ("ok", "40\n")
+        more = "import time\nwith open('more', 'wb') as f:\n  while True: f.write(bytes(1 << 20)); f.flush(); time.sleep(0.1)"
+        answer = guarded.post(task, more, timeout=30)
+        assert (answer["status"], answer["ended_by"]) == ("interrupted", "SIGINT")
+        assert guarded.post(task, "os.remove('big'); os.remove('more'); print(1)")["stdout"] == "1\n"
+    finally:
+        guarded.delete(task)
+
+
 def test_small_places_are_small(prisoner):
     code = """
     import errno
@@ -507,6 +525,20 @@ def test_files_belong_to_the_apps_user_outside(prisoner, guarded):
     assert owner < UID_FIRST and (files / "d").stat().st_uid == owner
     assert guarded.delete(prisoner.task).status_code == 200
     assert not files.exists()
+
+
+@pytest.mark.parametrize("mode", [0, 0o111, 0o333, 0o444])
+def test_a_workspace_that_is_closed_is_opened_again(prisoner, guarded, mode):
+    files = guarded.task_directory(prisoner.task) / "files"
+    close = f"import os; os.chmod('/work', {mode})"
+    assert prisoner.run(close)["status"] == "ok"
+    answer = prisoner.run("open('next', 'w').write('x')")
+    assert answer["status"] == "ok", answer["text"]
+    assert [file["path"] for file in answer["files"]] == ["next"]
+    prisoner.run(close)
+    assert guarded.request("POST", f"/v1/tasks/{prisoner.task}/restart").status_code == 200
+    assert prisoner.says("print(open('next').read())") == "x\n"
+    assert files.stat().st_mode & 0o700 == 0o700
 
 
 # The network

@@ -127,6 +127,21 @@ static void one_directory_is_made_and_opened(void **state) {
                    -1);
 }
 
+static void a_directory_is_opened_to_its_owner_again(void **state) {
+  const struct scratch *scratch = *state;
+  static const mode_t modes[] = {0, 0111, 0333, 0444, 02070};
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+    struct stat status;
+    close(fs_make_and_open(scratch->directory, "own", 0755, &err));
+    assert_int_equal(fchmodat(scratch->directory, "own", modes[i], 0), 0);
+    int opened = fs_make_and_open(scratch->directory, "own", 0755, &err);
+    assert_true(opened >= 0);
+    assert_int_equal(fstat(opened, &status), 0);
+    assert_int_equal(status.st_mode & 07777, modes[i] | 0700);
+    close(opened);
+  }
+}
+
 static void a_file_is_replaced_as_a_whole(void **state) {
   const struct scratch *scratch = *state;
   int directory = scratch->directory;
@@ -382,6 +397,7 @@ int main(void) {
       IN_SCRATCH(opening_tells_the_kinds_apart),
       IN_SCRATCH(directories_are_made),
       IN_SCRATCH(one_directory_is_made_and_opened),
+      IN_SCRATCH(a_directory_is_opened_to_its_owner_again),
       IN_SCRATCH(a_file_is_replaced_as_a_whole),
       IN_SCRATCH(the_longest_name_can_be_written),
       IN_SCRATCH(a_symlink_is_replaced_not_followed),
