@@ -63,8 +63,8 @@ EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sq
 ZYGOTE_SOURCES := $(addprefix core/base/,buf.c clock.c crypto.c err.c fs.c id.c \
                   json_utf8.c mem.c utf8.c) $(wildcard core/keeper/cgroup*.c) \
                   $(addprefix core/keeper/,descendants.c exit_record.c jail.c \
-                  jail_filter.c jail_ids.c jail_landlock.c jail_layer.c \
-                  jail_limits.c jail_mount.c jail_mounts.c jail_namespaces.c \
+                  jail_filter.c jail_held.c jail_ids.c jail_landlock.c \
+                  jail_layer.c jail_limits.c jail_mount.c jail_mounts.c jail_namespaces.c \
                   jail_notice.c jail_usage.c jail_watch.c kernel_process.c \
                   log_ring.c process.c shim.c shim_order.c zygote_fork.c)
 ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \

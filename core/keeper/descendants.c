@@ -152,3 +152,17 @@ int descendants_kill(pid_t root, const pid_t *spare, size_t spare_count) {
   }
   return signal_below(&table, SIGKILL);
 }
+
+int descendants_list(pid_t root, pid_t **ret) {
+  CLEANUP(table_free) struct table table = {0};
+  if (table_read(&table) != 0)
+    return -1;
+  mark_below(&table, root, NULL, 0);
+  pid_t *pids = mem_array(table.count + 1, sizeof *pids);
+  int count = 0;
+  for (size_t i = 0; i < table.count; i++)
+    if (table.nodes[i].below && !is_ended(&table.nodes[i]))
+      pids[count++] = table.nodes[i].pid;
+  *ret = pids;
+  return count;
+}

@@ -1,4 +1,4 @@
-/* Everything that a process has started, found through /proc and killed. */
+/* Everything that a process has started, found through /proc. */
 #ifndef CELLPOST_KEEPER_DESCENDANTS_H
 #define CELLPOST_KEEPER_DESCENDANTS_H
 
@@ -15,5 +15,9 @@
  * until waitpid(2) says that no child is left. Returns how many were killed
  * (zombies not counted), -1 when /proc cannot be read. */
 int descendants_kill(pid_t root, const pid_t *spare, size_t spare_count);
+
+/* The descendants of `root` that have not ended, `root` and they as /proc names
+ * them; free(3). Returns how many, -1 when /proc cannot be read. */
+int descendants_list(pid_t root, pid_t **ret);
 
 #endif

@@ -73,14 +73,15 @@ int jail_drop_capabilities(struct err *err) {
   return 0;
 }
 
-/* A shim signals its kernel, which is another user, and counts its files. */
+/* A shim signals its kernel, which is another user, and counts its files, also
+ * those that only its processes' descriptors lead to. */
 void jail_reduce_shim(const struct jail *jail) {
   if (jail->layers == 0)
     return;
   struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   struct __user_cap_data_struct data[2] = {0};
   data[0].effective = data[0].permitted =
-      1U << CAP_KILL | 1U << CAP_DAC_READ_SEARCH;
+      1U << CAP_KILL | 1U << CAP_DAC_READ_SEARCH | 1U << CAP_SYS_PTRACE;
   syscall(SYS_capset, &header, data);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/keeper/jail_held.h"
 
 /* A busy program fills some gigabytes a second: how soon it can be at the limit
  * decides when to look again. */
@@ -166,8 +167,14 @@ static struct jail_usage most_counted(const struct jail_quota *quota) {
 static enum jail_verdict look_at_workspace(struct jail_watch *watch) {
   if (watch->workspace < 0)
     return JAIL_FINE;
+  struct stat status;
   struct jail_usage usage =
       jail_usage_count(watch->workspace, most_counted(&watch->quota));
+  if (fstat(watch->workspace, &status) == 0) {
+    struct jail_usage held = jail_held_count(status.st_dev);
+    usage.bytes += held.bytes;
+    usage.files += held.files;
+  }
   enum jail_verdict verdict = jail_quota_judge(&watch->quota, usage);
   if (verdict != JAIL_FINE)
     watch->cause = EXIT_WORKSPACE;

@@ -5,7 +5,8 @@
  * ends the kernel with all its variables. Page cache does not count: the system
  * takes it back.
  *
- * The workspace: beyond its bytes or files the run is interrupted; what still
+ * The workspace, with deleted files that are held (jail_held.h): beyond its
+ * bytes or files the run is interrupted; what still
  * grows a second later is killed. What it holds when the kernel starts is no
  * fault of this kernel, which is needed to delete it: that much, and a little
  * for its start, it may go on to hold until it holds less.

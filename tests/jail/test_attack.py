@@ -187,6 +187,41 @@ def test_what_is_over_the_quota_can_be_deleted(guarded):
         guarded.delete(task)
 
 
+HOLD = {
+    "open": "write(1 << 10)",
+    "in a child": "child = os.fork()\nif child == 0: write(1 << 10)\nfile.close(); os.wait()",
+    "mapped": """
+import mmap
+for _ in range(1 << 10):
+    file = file or open("u", "wb+")
+    if os.path.exists("u"): os.unlink("u")
+    os.truncate(file.fileno(), 1 << 20)
+    held.append(mmap.mmap(file.fileno(), 1 << 20)); file.close(); file = None
+    held[-1].write(block); time.sleep(0.02)
+""",
+}
+
+
+@pytest.mark.parametrize("how", HOLD)
+def test_files_without_a_name_count(guarded, how):
+    task = f"unnamed-{list(HOLD).index(how)}"
+    code = """
+import os, time
+held, block = [], bytes(1 << 20)
+file = open("u", "wb+")
+os.unlink("u")
+def write(count):
+    for _ in range(count): file.write(block); file.flush(); time.sleep(0.02)
+"""
+    assert guarded.put(task, limits={"workspace_bytes": 16 * MIB}).status_code in (200, 201)
+    try:
+        answer = guarded.post(task, code + HOLD[how], timeout=30)
+        assert (answer["status"], answer["ended_by"]) == ("interrupted", "SIGINT"), answer["text"]
+        assert "grown beyond" in answer["notes"][0]
+    finally:
+        guarded.delete(task)
+
+
 def test_small_places_are_small(prisoner):
     code = """
     import errno
