@@ -23,7 +23,7 @@ struct workspace {
   struct file *files; /* sorted by path */
   size_t count, capacity;
   struct timespec began; /* file times lag behind it by up to a tick */
-  bool cut;
+  bool cut, barred;
 };
 
 /* The directories that are still to be looked at. */
@@ -55,6 +55,14 @@ void workspace_done(struct workspace **workspace) {
 
 bool workspace_was_cut(const struct workspace *workspace) {
   return workspace->cut;
+}
+
+bool workspace_was_barred(const struct workspace *workspace) {
+  return workspace->barred;
+}
+
+static bool saw_all(const struct workspace *workspace) {
+  return !workspace->cut && !workspace->barred;
 }
 
 static void push_directory(struct queue *queue, char *path) {
@@ -90,8 +98,10 @@ static bool is_skipped(const char *name) {
 static void look_at(struct scan *scan, int directory, const char *parent,
                     const char *name) {
   struct stat status;
-  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+  if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0) {
+    scan->workspace->barred |= errno != ENOENT;
     return;
+  }
   bool top = strcmp(parent, ".") == 0;
   if (S_ISREG(status.st_mode))
     add_file(scan->workspace,
@@ -165,8 +175,11 @@ int workspace_scan(int files_directory, size_t limit, struct workspace **ret,
   int result = scan_directory(&scan, ".", err);
   struct queue *queue = &scan.queue;
   for (; queue->first < queue->count; queue->first++) {
-    /* A directory that went away or may not be read has no files to tell. */
-    scan_directory(&scan, queue->paths[queue->first], NULL);
+    struct err fault = {0};
+    /* A directory that went away has no files to tell. */
+    if (scan_directory(&scan, queue->paths[queue->first], &fault) < 0 &&
+        fault.kind != ERR_NOT_FOUND)
+      workspace->barred = true;
     free(queue->paths[queue->first]);
   }
   free(queue->paths);
@@ -249,11 +262,11 @@ static void tell(struct comparison *comparison, const struct file *file,
   json_push(comparison->files, entry);
 }
 
-/* A file that the first scan did not see. When that was cut, the file may have
- * been there: its times tell. */
+/* A file that the first scan did not see. When that did not see all, the file
+ * may have been there: its times tell. */
 static void tell_new(struct comparison *comparison, const struct file *file) {
   const struct workspace *before = comparison->before;
-  if (!before->cut) {
+  if (saw_all(before)) {
     tell(comparison, file, "created");
     return;
   }
@@ -273,15 +286,15 @@ static void tell_new(struct comparison *comparison, const struct file *file) {
        compare_times(&born, &before->began) < 0 ? "changed" : "created");
 }
 
-/* A file that the second scan did not see; when that was cut, it may be there
- * all the same. */
+/* A file that the second scan did not see; when that did not see all, it may be
+ * there all the same. */
 static void tell_gone(struct comparison *comparison,
                       const struct workspace *after, const struct file *file) {
   struct err err = {0};
   CLEANUP(mem_close_descriptor) int descriptor = -1;
-  if (after->cut)
+  if (!saw_all(after))
     descriptor = fs_open_beneath(comparison->root, file->path, O_PATH, 0, &err);
-  if (!after->cut || (descriptor < 0 && err.kind == ERR_NOT_FOUND))
+  if (saw_all(after) || (descriptor < 0 && err.kind == ERR_NOT_FOUND))
     tell(comparison, file, "deleted");
 }
 

@@ -3,9 +3,10 @@
  * The scan looks at most at `limit` directory entries, breadth first, sorted by
  * name, never follows a symlink, and says when it was cut. It sees regular
  * files only, and does not go into hidden directories nor __pycache__. Files
- * are compared by inode, size, mtime and ctime. Where a scan was cut, a file
- * that the other one saw is told as created, changed or deleted only when its
- * own times, or a look at it, say so. */
+ * are compared by inode, size, mtime and ctime. Where a scan was cut, or could
+ * not look at everything (a directory that may not be read, a path longer than
+ * PATH_MAX), a file that the other one saw is told as created, changed or
+ * deleted only when its own times, or a look at it, say so. */
 #ifndef CELLPOST_NOTEBOOK_WORKSPACE_H
 #define CELLPOST_NOTEBOOK_WORKSPACE_H
 
@@ -24,6 +25,8 @@ int workspace_scan(int files_directory, size_t limit, struct workspace **ret,
 void workspace_free(struct workspace *workspace);
 void workspace_done(struct workspace **workspace);
 bool workspace_was_cut(const struct workspace *workspace);
+/* Something could not be looked at. */
+bool workspace_was_barred(const struct workspace *workspace);
 
 /* The answer's "files": an array of {"path", "change": created | changed |
  * deleted, "mime", "bytes", "uri"}, sorted by path, at most `limit` entries;

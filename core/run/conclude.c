@@ -142,6 +142,11 @@ static size_t list_files(struct conclusion *c) {
                "the list of changed files may be incomplete: only %lld entries "
                "of the workspace are looked at",
                (long long)engine->conf->files_scanned);
+  if (workspace_was_barred(c->before) || workspace_was_barred(after))
+    drive_note(c->drive,
+               "the list of changed files may be incomplete: not everything in "
+               "the workspace can be looked at (a directory that may not be "
+               "read, or a path that is too long)");
   return omitted;
 }
 

@@ -576,6 +576,26 @@ def test_a_workspace_that_is_closed_is_opened_again(prisoner, guarded, mode):
     assert files.stat().st_mode & 0o700 == 0o700
 
 
+CLOSED = "os.mkdir('d'); open('d/f', 'w').close(); os.chmod('d', 0)"
+DEEP = "for i in range(20): os.mkdir('d' * 250); os.chdir('d' * 250)\nopen('f', 'w').close(); os.chdir('/work')"
+
+
+@pytest.mark.parametrize("code", [CLOSED, DEEP])
+def test_what_cannot_be_looked_at_is_told(prisoner, code):
+    assert prisoner.run("open('plain', 'w').close()").get("notes", []) == []
+    answer = prisoner.run(f"import os\n{code}\nopen('other', 'w').close()")
+    assert answer["status"] == "ok", answer["text"]
+    assert [file["path"] for file in answer["files"]] == ["other"]
+    assert "not everything in the workspace can be looked at" in answer["notes"][0]
+
+
+def test_files_behind_a_closed_door_are_not_told_as_deleted(prisoner):
+    prisoner.run("import os; os.mkdir('d'); open('d/f', 'w').close()")
+    answer = prisoner.run("os.chmod('d', 0)")
+    assert answer["files"] == [] and "not everything" in answer["notes"][0]
+    assert prisoner.run("os.chmod('d', 0o755); os.remove('d/f')")["files"] == []
+
+
 # The network
 
 
