@@ -135,6 +135,8 @@ static void set_ours(struct list *list, const struct environment_order *order) {
   for (size_t i = 0; i < COUNT_OF(fixed); i++)
     set_text(list, fixed[i][0], fixed[i][1]);
   set_text(list, "HOME", order->home);
+  if (order->temporary_directory != NULL)
+    set_text(list, "TMPDIR", order->temporary_directory);
   set_text(list, "USER", order->user);
   set_text(list, "LOGNAME", order->user);
   snprintf(number, sizeof number, "%d", order->threads);

@@ -14,14 +14,15 @@
  * ([A-Za-z_][A-Za-z0-9_]*) or a value that is no text without NUL is left out.
  */
 struct environment_order {
-  const char *home;              /* the task's files */
-  const char *user;              /* its name */
-  const char *private_directory; /* of this kernel life: settings and caches
-                                    that must not be seen among the files */
-  int threads;                   /* for numeric libraries */
-  const struct json *kernelspec; /* object or NULL */
-  const char *configured;        /* NAME=value pairs, spaces between */
-  const struct json *task;       /* object or NULL */
+  const char *home;                /* the task's files */
+  const char *user;                /* its name */
+  const char *private_directory;   /* of this kernel life: settings and caches
+                                      that must not be seen among the files */
+  const char *temporary_directory; /* likewise: TMPDIR; NULL: none is named */
+  int threads;                     /* for numeric libraries */
+  const struct json *kernelspec;   /* object or NULL */
+  const char *configured;          /* NAME=value pairs, spaces between */
+  const struct json *task;         /* object or NULL */
 };
 
 /* NULL-terminated "NAME=value" texts; environment_free. */

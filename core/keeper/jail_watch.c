@@ -97,7 +97,8 @@ void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
       (struct jail_usage){limits->workspace_bytes, limits->workspace_files};
   watch->workspace =
       open_same(jail->workspace, jail->workspace_device, jail->workspace_inode);
-  watch->run = open(jail->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (jail_has(jail, JAIL_MOUNT))
+    watch->run = open(jail->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   watch->quota_at = clock_monotonic_ns(); /* before it can have written much */
 }
 

@@ -11,8 +11,9 @@
  * fault of this kernel, which is needed to delete it: that much, and a little
  * for its start, it may go on to hold until it holds less.
  *
- * The directory of the sockets: it holds a handful of them and nothing else; a
- * kernel that puts more there is killed. */
+ * The directory of the sockets: when the kernel has a root of its own, it holds
+ * a handful of them and nothing else; a kernel that puts more there is killed.
+ * Without one, settings, caches and temporary files stand in it, too. */
 #ifndef CELLPOST_KEEPER_JAIL_WATCH_H
 #define CELLPOST_KEEPER_JAIL_WATCH_H
 

@@ -9,8 +9,8 @@
 struct profile_places profile_places(const struct keeper *keeper,
                                      const char *home, const char *directory) {
   if (jail_host_has(keeper->jails, JAIL_MOUNT))
-    return (struct profile_places){JAIL_WORKSPACE, JAIL_PRIVATE};
-  return (struct profile_places){home, directory};
+    return (struct profile_places){JAIL_WORKSPACE, JAIL_PRIVATE, NULL};
+  return (struct profile_places){home, directory, directory};
 }
 
 char **profile_environment(const struct keeper *keeper,
@@ -24,6 +24,7 @@ char **profile_environment(const struct keeper *keeper,
       .home = places->home,
       .user = inside ? JAIL_USER_NAME : keeper->places.user,
       .private_directory = places->private,
+      .temporary_directory = places->temporary,
       .threads = jail_limits_threads(limits, (int)processors, MOST_THREADS),
       .kernelspec = spec->env,
       .configured = keeper->conf->environment,

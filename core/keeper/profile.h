@@ -9,8 +9,9 @@
 
 /* What differs from kernel to kernel when it has no root of its own. */
 struct profile_places {
-  const char *home;    /* the task's files */
-  const char *private; /* settings and caches */
+  const char *home;      /* the task's files */
+  const char *private;   /* settings and caches */
+  const char *temporary; /* NULL: /tmp, which is its own */
 };
 
 /* Where a kernel finds those: inside its jail when there is a root of its own,

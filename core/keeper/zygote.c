@@ -244,7 +244,7 @@ static char **environment_of(const struct keeper *keeper,
   struct jail_limits limits;
   CLEANUP(mem_free_pointer)
   char *home = mem_format("%s/" ZYGOTE_DIRECTORY, keeper->places.run);
-  const struct profile_places places = {home, home};
+  const struct profile_places places = {home, home, home};
   if (jail_limits_read(keeper->conf, NULL, &limits, NULL) != 0)
     return NULL;
   return profile_environment(keeper, spec, &limits, &places, NULL);

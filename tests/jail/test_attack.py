@@ -792,6 +792,22 @@ def test_nothing_is_left_of_a_deleted_task(guarded):
     assert not directory.exists()
 
 
+@pytest.mark.parametrize("jail", ["auto", "off"])
+def test_temporary_files_go_with_the_kernel(make_instance, jail):
+    own = make_instance({"jail.jail": jail, "kernels.terminate_grace": "1"})
+    code = "import os, tempfile; open(tempfile.mkdtemp(prefix='Rtmp') + '/f', 'w').close(); tempfile.tempdir"
+    place = pathlib.Path(own.post("t", code)["result"]["text/plain"].strip("'"))
+    kernel = own.get("/v1/tasks/t").json()["kernel"]["id"]
+    directory = own.run / "kernels" / kernel
+    if jail == "off":
+        assert place == directory and list(place.glob("Rtmp*/f"))
+    else:
+        assert place == pathlib.Path("/tmp") and own.post("t", "os.listdir('/tmp')")["result"]["text/plain"].count("Rtmp") == 1
+    own.request("POST", "/v1/tasks/t/restart")
+    wait_for(lambda: not directory.exists(), "the end of the kernel's directory")
+    assert "Rtmp" not in own.post("t", "import os, tempfile; os.listdir(tempfile.gettempdir())")["result"]["text/plain"]
+
+
 def test_kernels_survive_the_keeper_in_their_jail(make_instance):
     """And are ended by the next one, with all that belongs to them."""
     own = make_instance()

@@ -10,12 +10,15 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/keeper/jail_advice.h"
+#include "core/keeper/jail_held.h"
 #include "core/keeper/jail_notice.h"
 #include "core/keeper/jail_paths.h"
 #include "core/keeper/jail_record.h"
@@ -115,6 +118,48 @@ static void a_directory_is_counted_to_its_bottom(void **state) {
   struct jail_usage usage = jail_usage_count(scratch->directory, most);
   assert_int_equal(usage.files, 3003);
   assert_true(usage.bytes >= 65536);
+}
+
+/* A child that holds two files without a name, one of them twice, and one with
+ * a name; `told` says when it does. */
+static _Noreturn void hold(int directory, int told) {
+  static const char *const names[] = {"open", "mapped", "named"};
+  static char block[65536] = "x";
+  int files[COUNT_OF(names)];
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    files[i] = openat(directory, names[i], O_RDWR | O_CREAT, 0600);
+    if (write(files[i], block, sizeof block) != sizeof block ||
+        (i != 2 && unlinkat(directory, names[i], 0) != 0))
+      _exit(1);
+  }
+  if (dup(files[0]) < 0 || mmap(NULL, sizeof block, PROT_READ, MAP_SHARED,
+                                files[1], 0) == MAP_FAILED)
+    _exit(1);
+  close(files[1]);
+  (void)!write(told, "", 1);
+  for (;;)
+    pause();
+}
+
+static void files_without_a_name_are_counted_once(void **state) {
+  const struct scratch *scratch = *state;
+  struct stat status;
+  int told[2];
+  char byte;
+  assert_int_equal(fstat(scratch->directory, &status), 0);
+  struct jail_usage before = jail_held_count(status.st_dev);
+  assert_int_equal(pipe(told), 0);
+  pid_t child = fork();
+  if (child == 0)
+    hold(scratch->directory, told[1]);
+  close(told[1]);
+  assert_int_equal(read(told[0], &byte, 1), 1);
+  struct jail_usage usage = jail_held_count(status.st_dev);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  close(told[0]);
+  assert_int_equal(usage.files - before.files, 2);
+  assert_true(usage.bytes - before.bytes >= 2 * 65536);
 }
 
 static void counting_ends_when_it_is_too_much(void **state) {
@@ -352,6 +397,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_directory_is_counted_to_its_bottom,
                                       scratch_make_fast, scratch_remove),
       SCRATCH(counting_ends_when_it_is_too_much),
+      SCRATCH(files_without_a_name_are_counted_once),
       SCRATCH(holes_do_not_count),
       SCRATCH(interrupts_are_written_down),
       SCRATCH(garbled_records_are_refused),

@@ -51,6 +51,7 @@ static char **build(const char *kernelspec, const char *configured,
   struct environment_order order = {.home = "/files",
                                     .user = "somebody",
                                     .private_directory = "/private",
+                                    .temporary_directory = "/passing",
                                     .threads = 3,
                                     .kernelspec = spec,
                                     .configured = configured,
@@ -71,6 +72,7 @@ static void nothing_of_ours_is_inherited(void **state) {
   assert_string_equal(value_of(environment, "PATH"), ENVIRONMENT_PATH);
   assert_string_equal(value_of(environment, "OMP_NUM_THREADS"), "3");
   assert_string_equal(value_of(environment, "IPYTHONDIR"), "/private/ipython");
+  assert_string_equal(value_of(environment, "TMPDIR"), "/passing");
   assert_null(value_of(environment, "PYTHONUNBUFFERED"));
 }
 
