@@ -99,6 +99,14 @@ static int make_files(const struct keeper *keeper, struct launch *launch,
   return launch->files_fd < 0 ? -1 : 0;
 }
 
+/* What a cell has put in their way is a fault of the place and not of who asks.
+ */
+static int blame_place(struct err *err) {
+  if (err != NULL && err->kind != ERR_NO_SPACE)
+    err->kind = ERR_IO;
+  return -1;
+}
+
 static int make_directories(const struct keeper *keeper, struct launch *launch,
                             struct err *err) {
   const struct places *places = &keeper->places;
@@ -175,8 +183,9 @@ static void compose_environment(const struct keeper *keeper,
 
 static int prepare(const struct keeper *keeper, struct launch *launch,
                    struct err *err) {
-  if (make_files(keeper, launch, err) != 0 ||
-      make_directories(keeper, launch, err) != 0 ||
+  if (make_files(keeper, launch, err) != 0)
+    return blame_place(err);
+  if (make_directories(keeper, launch, err) != 0 ||
       write_connection(launch->spec->name, launch, err) != 0 ||
       give_connection(keeper, launch, err) != 0)
     return -1;

@@ -596,6 +596,15 @@ def test_files_behind_a_closed_door_are_not_told_as_deleted(prisoner):
     assert prisoner.run("os.chmod('d', 0o755); os.remove('d/f')")["files"] == []
 
 
+def test_a_workspace_that_is_no_directory_is_no_fault_of_who_asks(make_instance):
+    own = make_instance({"jail.jail": "off"})
+    files = own.task_directory("t") / "files"
+    own.post("t", f"import os; os.rename({str(files)!r}, {str(files)!r} + '2'); os.symlink('/etc', {str(files)!r})")
+    assert own.send("t", "1").status_code == 500
+    assert own.request("POST", "/v1/tasks/t/restart").status_code in (200, 500)
+    assert own.send("t", "1").status_code == 500
+
+
 # The network
 
 
