@@ -153,9 +153,23 @@ static int serve_route(struct call *call, const struct route_match *match,
   return route->handle(call, &failure->err);
 }
 
+int call_take_place(struct call *call, struct err *err) {
+  if (!call->has_place && run_places_take(&call->metrics->places, err) != 0)
+    return -1;
+  call->has_place = true;
+  return 0;
+}
+
+void call_give_place(struct call *call) {
+  if (call->has_place)
+    run_places_give(&call->metrics->places);
+  call->has_place = false;
+}
+
 static void answer_failure(struct call *call, const struct failure *failure) {
   if (problem_is_internal(failure->err.kind))
     log_error("%s", failure->err.text);
+  call_give_place(call);
   reply_problem(call->reply, failure->status, &failure->err, call->details);
 }
 
@@ -219,6 +233,7 @@ void dispatch(struct engine *engine, struct metrics *metrics,
   serve(&call, door);
   if (call.unfinished != NULL)
     go_on(&call);
+  call_give_place(&call);
   json_free(call.details);
   reply_free(&reply);
   request_free(&request);

@@ -23,10 +23,12 @@ int handle_add_cell(struct call *call, struct err *err) {
     return -1;
   if (body.markdown.length == 0)
     return err_set(err, ERR_FIELD, "field \"markdown\": wanted is a text");
-  if (cells_add_markdown(call->engine, call->task, body.markdown.bytes,
+  if (call_take_place(call, err) != 0 ||
+      cells_add_markdown(call->engine, call->task, body.markdown.bytes,
                          body.markdown.length, call->caller.name, &answer,
                          err) != 0)
     return -1;
+  call_give_place(call);
   return reply_json(call->reply, 201, answer, err);
 }
 

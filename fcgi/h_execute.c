@@ -86,6 +86,7 @@ static int answer_at_end(struct call *call, struct run_ticket *ticket,
   if (run_perform(call->engine, ticket, NULL, &answer, &call->details, err) !=
       0)
     return -1;
+  call_give_place(call);
   return reply_json(call->reply, 200, answer, err);
 }
 
@@ -119,7 +120,10 @@ static int answer_stream(struct call *call, struct run_ticket *ticket,
   struct json *answer CLEANUP(json_done) = NULL;
   int result =
       run_perform(call->engine, ticket, &sink, &answer, &call->details, err);
-  return end_stream(call, stream, result, answer, err);
+  /* A reader may be slow: until it has the end, the thread is held. */
+  result = end_stream(call, stream, result, answer, err);
+  call_give_place(call);
+  return result;
 }
 
 int handle_execute(struct call *call, struct err *err) {
@@ -127,7 +131,7 @@ int handle_execute(struct call *call, struct err *err) {
   struct json *keep CLEANUP(json_done) = NULL;
   struct run_ticket *ticket CLEANUP(run_ticket_done) = NULL;
   if (read_asked(call, &body, &keep, err) != 0 ||
-      submit(call, &body, &ticket, err) != 0)
+      call_take_place(call, err) != 0 || submit(call, &body, &ticket, err) != 0)
     return -1;
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));

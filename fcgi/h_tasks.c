@@ -112,10 +112,13 @@ int handle_restart_task(struct call *call, struct err *err) {
   if (fields_read(call->body == NULL ? empty : call->body, restart_fields,
                   COUNT_OF(restart_fields), &body, &call->details, err) != 0)
     return -1;
+  if (body.replay && call_take_place(call, err) != 0)
+    return -1;
   int result = body.replay
                    ? admin_replay_task(call->engine, call->task,
                                        call->caller.name, &answer, err)
                    : admin_restart_task(call->engine, call->task,
                                         call->caller.name, &answer, err);
+  call_give_place(call);
   return result != 0 ? -1 : reply_json(call->reply, 200, answer, err);
 }

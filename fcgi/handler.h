@@ -28,6 +28,7 @@ struct call {
    * is code. */
   const struct json *body;
   bool body_is_code;
+  bool has_place; /* call_take_place */
   /* Set by a handler: a run that goes on after the answer; the call's. */
   struct run_ticket *unfinished;
   /* More members of the problem document, set before a failure; the call's. */
@@ -38,6 +39,16 @@ struct call {
  * with *err set and nothing written: the caller then writes the problem
  * document. */
 typedef int handler(struct call *call, struct err *err);
+
+/* For a handler, before it waits for a kernel or for a task's turn: takes one
+ * of the places for that (run_places.h), which is given back when nothing of
+ * the call goes on. ERR_UNAVAILABLE: all are taken.
+ *
+ * It gives the place back before it answers, if nothing goes on then: a client
+ * that sends one request after another would else find it taken by the one
+ * before. */
+int call_take_place(struct call *call, struct err *err);
+void call_give_place(struct call *call);
 
 handler handle_execute;
 handler handle_list_tasks, handle_put_task, handle_describe_task,

@@ -104,6 +104,7 @@ static int serve_cgi(const struct conf *conf, const char *argument,
   raise_limits();
   if (privilege_drop(conf, err) < 0 || open_engine(conf, &engine, err) != 0)
     return -1;
+  run_places_open(&metrics.places, metrics.threads);
   struct door *door = door_open_cgi();
   dispatch(engine, &metrics, NULL, door);
   door_close(door);

@@ -44,6 +44,12 @@ void metrics_write(const struct metrics *metrics, struct buf *out) {
       "# HELP cellpost_threads Request threads.\n"
       "# TYPE cellpost_threads gauge\n"
       "cellpost_threads %ld\n"
+      "# HELP cellpost_run_places Of these, those that runs may hold.\n"
+      "# TYPE cellpost_run_places gauge\n"
+      "cellpost_run_places %ld\n"
+      "# HELP cellpost_run_places_taken Of these, those that hold one.\n"
+      "# TYPE cellpost_run_places_taken gauge\n"
+      "cellpost_run_places_taken %ld\n"
       "# HELP cellpost_watchers Watchers of the live feed.\n"
       "# TYPE cellpost_watchers gauge\n"
       "cellpost_watchers %ld\n"
@@ -52,7 +58,8 @@ void metrics_write(const struct metrics *metrics, struct buf *out) {
       "# TYPE cellpost_watchers_dropped_total counter\n"
       "cellpost_watchers_dropped_total %lu\n",
       atomic_load(&metrics->runs), atomic_load(&metrics->in_progress),
-      metrics->threads, atomic_load(&metrics->watchers),
+      metrics->threads, atomic_load(&metrics->places.most),
+      atomic_load(&metrics->places.taken), atomic_load(&metrics->watchers),
       atomic_load(&metrics->watchers_dropped));
   write_notebooks(out);
 }

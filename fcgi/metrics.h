@@ -5,12 +5,14 @@
 #include <stdatomic.h>
 
 #include "core/base/buf.h"
+#include "fcgi/run_places.h"
 
 struct metrics {
   atomic_ulong answered[6]; /* by the first digit of the status */
   atomic_ulong runs;        /* execute requests that were accepted */
   atomic_long in_progress;  /* requests being served now */
   long threads;
+  struct run_places places;      /* of threads, for runs */
   atomic_long watchers;          /* of the live feed, now */
   atomic_ulong watchers_dropped; /* because they did not read */
 };

@@ -142,6 +142,7 @@ static int start_threads(struct server *server, struct err *err) {
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   long wanted = (long)engine_conf(server->engine)->threads;
   int failure = 0;
+  run_places_open(&server->metrics.places, wanted);
   pthread_mutex_lock(&server->mutex);
   for (; server->living < wanted && failure == 0;
        server->living += failure == 0) {
@@ -153,6 +154,7 @@ static int start_threads(struct server *server, struct err *err) {
   pthread_attr_destroy(&attributes);
   if (server->metrics.threads == 0)
     return err_errno(err, ERR_INTERNAL, failure, "cannot start a thread");
+  run_places_open(&server->metrics.places, server->metrics.threads);
   if (failure != 0)
     log_warning("only %ld of %ld threads could be started: %s",
                 server->metrics.threads, wanted, strerror(failure));

@@ -35,7 +35,9 @@ const struct conf_key conf_keys[] = {
     KEY("server", hosts, CONF_TEXT, 0, LINE, "localhost 127.0.0.1 [::1]", NULL,
         "Host names that are served; a request for another is refused."),
     KEY("server", threads, CONF_INTEGER, 1, 4096, "256", NULL,
-        "Request threads; a waiting run and an event stream hold one each."),
+        "Request threads. A run holds one from its request to its end; those "
+        "waiting for their turn, too. A quarter, 8 at the least, is kept from "
+        "runs; one more than the rest is answered with 503."),
     KEY("server", watchers, CONF_INTEGER, 0, 100000, "2000", NULL,
         "Watchers of the live feed at once; they hold no thread. One more is "
         "answered with 503."),

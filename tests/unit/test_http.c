@@ -14,6 +14,7 @@
 #include "fcgi/host.h"
 #include "fcgi/problem.h"
 #include "fcgi/router.h"
+#include "fcgi/run_places.h"
 #include "fcgi/stream.h"
 
 #define HOSTS "localhost 127.0.0.1  [::1]"
@@ -209,6 +210,29 @@ static void problems_tell_what_may_be_told(void **state) {
   assert_non_null(strstr(json_get_text(inside, "detail"), "id7"));
 }
 
+static void runs_do_not_get_every_thread(void **state) {
+  (void)state;
+  static const long rows[][2] = {{1, 1},  {2, 1},   {9, 1},     {10, 2},
+                                 {12, 4}, {32, 24}, {256, 192}, {4096, 3072}};
+  for (size_t i = 0; i < COUNT_OF(rows); i++)
+    assert_int_equal(run_places_of(rows[i][0]), rows[i][1]);
+}
+
+static void a_place_too_many_is_refused(void **state) {
+  (void)state;
+  struct run_places places = {0};
+  struct err err = {0};
+  run_places_open(&places, 10);
+  assert_int_equal(run_places_take(&places, &err), 0);
+  assert_int_equal(run_places_take(&places, &err), 0);
+  assert_int_equal(run_places_take(&places, &err), -1);
+  assert_int_equal(err.kind, ERR_UNAVAILABLE);
+  assert_non_null(strstr(err.text, "\"threads\" (now 10)"));
+  run_places_give(&places);
+  assert_int_equal(run_places_take(&places, &err), 0);
+  assert_int_equal(run_places_take(&places, &err), -1);
+}
+
 static void every_status_has_its_reason(void **state) {
   (void)state;
   for (int kind = ERR_NONE; kind <= ERR_INTERNAL; kind++) {
@@ -261,6 +285,8 @@ int main(void) {
       cmocka_unit_test(unknown_paths_are_not_found),
       cmocka_unit_test(bad_ids_are_named),
       cmocka_unit_test(problems_tell_what_may_be_told),
+      cmocka_unit_test(runs_do_not_get_every_thread),
+      cmocka_unit_test(a_place_too_many_is_refused),
       cmocka_unit_test(every_status_has_its_reason),
       cmocka_unit_test(events_are_framed),
       cmocka_unit_test(a_frame_that_does_not_fit_leaves_nothing),
