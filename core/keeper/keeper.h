@@ -30,6 +30,7 @@ struct keeper {
   char instance[ID_UUID_SIZE]; /* our row in the table `instances` */
 
   struct kernel *kernels;
+  uint64_t kernels_met; /* counts up with each that becomes a task's */
   struct control_kernel *ended[KEEPER_ENDED_KEPT]; /* a ring, newest last */
   unsigned ended_next;
 

@@ -60,6 +60,7 @@ struct kernel *registry_add(struct keeper *keeper,
   snprintf(kernel->id, sizeof kernel->id, "%s", record->id);
   snprintf(kernel->task, sizeof kernel->task, "%s",
            record->task == NULL ? "" : record->task);
+  kernel->order = ++keeper->kernels_met;
   kernel->generation = record->generation;
   kernel->started_at = record->started_at;
   kernel->directory = mem_copy_text(record->directory);
@@ -112,6 +113,7 @@ bool registry_is_dead(const struct kernel *kernel) {
 
 void registry_give(struct kernel *kernel, const struct kernel_record *record) {
   snprintf(kernel->task, sizeof kernel->task, "%s", record->task);
+  kernel->order = ++kernel->keeper->kernels_met;
   kernel->generation = record->generation;
   kernel->started_at = record->started_at;
   kernel->ended = kernel->recorded = false;

@@ -16,6 +16,7 @@ struct kernel {
   struct keeper *keeper;
   char id[ID_UUID_SIZE];
   char task[ID_TASK_SIZE]; /* "": a stray, which has no row */
+  uint64_t order;          /* keeper->kernels_met when it became its task's */
   int64_t generation;
   int64_t started_at; /* wall clock, microseconds */
   char *directory;

@@ -14,8 +14,8 @@
 #include "core/keeper/registry.h"
 #include "core/keeper/spare.h"
 
-typedef bool condition(struct keeper *keeper,
-                       const struct control_request *request);
+struct waiter;
+typedef bool condition(struct keeper *keeper, const struct waiter *waiter);
 typedef void action(struct keeper *keeper, struct client *client,
                     const struct control_request *request);
 
@@ -23,6 +23,7 @@ struct waiter {
   struct waiter *next;
   struct client *client;
   struct control_request request;
+  uint64_t latest; /* the order of the newest kernel when the wait began */
   condition *until;
   action *then;
 };
@@ -31,7 +32,8 @@ static void wait_until(struct keeper *keeper, struct client *client,
                        const struct control_request *request, condition *until,
                        action *then) {
   struct waiter *waiter = mem_new(sizeof *waiter);
-  *waiter = (struct waiter){NULL, client, *request, until, then};
+  *waiter =
+      (struct waiter){NULL, client, *request, keeper->kernels_met, until, then};
   struct waiter **last = &keeper->waiters;
   while (*last != NULL)
     last = &(*last)->next;
@@ -83,11 +85,14 @@ static void start_new(struct keeper *keeper, struct client *client,
   log_set_task(NULL);
 }
 
-static bool is_settled(struct keeper *keeper,
-                       const struct control_request *request) {
-  const struct kernel *kernel = registry_find_task(keeper, request->task);
-  return kernel == NULL ||
-         (kernel->asked == KERNEL_END_NONE && !registry_is_dead(kernel));
+static bool may_stay(const struct kernel *kernel) {
+  return kernel->asked == KERNEL_END_NONE && !registry_is_dead(kernel);
+}
+
+static bool is_settled(struct keeper *keeper, const struct waiter *waiter) {
+  const struct kernel *kernel =
+      registry_find_task(keeper, waiter->request.task);
+  return kernel == NULL || may_stay(kernel);
 }
 
 static void start(struct keeper *keeper, struct client *client,
@@ -95,7 +100,7 @@ static void start(struct keeper *keeper, struct client *client,
   const struct kernel *kernel = registry_find_task(keeper, request->task);
   if (kernel == NULL)
     start_new(keeper, client, request);
-  else if (is_settled(keeper, request))
+  else if (may_stay(kernel))
     answer_kernel(client, kernel, false);
   else
     wait_until(keeper, client, request, is_settled, start);
@@ -143,12 +148,13 @@ static bool is_meant(const struct kernel *kernel,
          (*request->kernel == '\0' || strcmp(kernel->id, request->kernel) == 0);
 }
 
-/* Also those whose process has ended, while something they started runs. */
-static bool is_gone(struct keeper *keeper,
-                    const struct control_request *request) {
+/* Also those whose process has ended, while something they started runs. One
+ * that was started since the request, by somebody else, is not meant by it. */
+static bool is_gone(struct keeper *keeper, const struct waiter *waiter) {
   for (const struct kernel *kernel = keeper->kernels; kernel != NULL;
        kernel = kernel->next)
-    if (is_meant(kernel, request) && !kernel->gone)
+    if (is_meant(kernel, &waiter->request) && !kernel->gone &&
+        kernel->order <= waiter->latest)
       return false;
   return true;
 }
@@ -185,17 +191,19 @@ static void restart(struct keeper *keeper, struct client *client,
   wait_until(keeper, client, request, is_gone, start);
 }
 
-static bool is_told(struct keeper *keeper,
-                    const struct control_request *request) {
-  const struct kernel *kernel = registry_find(keeper, request->kernel);
+static bool can_be_told(const struct kernel *kernel) {
   return kernel == NULL || kernel->ended || !registry_is_dead(kernel);
+}
+
+static bool is_told(struct keeper *keeper, const struct waiter *waiter) {
+  return can_be_told(registry_find(keeper, waiter->request.kernel));
 }
 
 static void status(struct keeper *keeper, struct client *client,
                    const struct control_request *request) {
   struct control_kernel told = {.pid = getpid()};
   struct err err = {0};
-  if (!is_told(keeper, request))
+  if (!can_be_told(registry_find(keeper, request->kernel)))
     wait_until(keeper, client, request, is_told, status);
   else if (*request->kernel == '\0' ||
            registry_tell_id(keeper, request->kernel, &told, &err) == 0)
@@ -212,9 +220,8 @@ void verbs_stop_all(struct keeper *keeper, const char *reason) {
     registry_stop(kernel, KERNEL_END_STOPPED, reason);
 }
 
-static bool is_empty(struct keeper *keeper,
-                     const struct control_request *request) {
-  (void)request;
+static bool is_empty(struct keeper *keeper, const struct waiter *waiter) {
+  (void)waiter;
   return keeper->kernels == NULL;
 }
 
@@ -253,7 +260,7 @@ void verbs_turn(struct keeper *keeper) {
   struct waiter **place = &keeper->waiters;
   while (*place != NULL) {
     struct waiter *waiter = *place;
-    if (!waiter->until(keeper, &waiter->request)) {
+    if (!waiter->until(keeper, waiter)) {
       place = &waiter->next;
       continue;
     }
