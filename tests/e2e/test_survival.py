@@ -161,6 +161,7 @@ def test_two_apps_serve_one_task_in_turn(own):
         "HTTP_HOST": "localhost",
         "REMOTE_ADDR": "127.0.0.1",
         "PATH": "/usr/bin:/bin",
+        "TSAN_OPTIONS": own.environment()["TSAN_OPTIONS"],
     }
     body = json.dumps({"code": "v = n\nimport time; time.sleep(.05)\nn = v + 1"}).encode()
 
