@@ -186,9 +186,8 @@ def test_a_slow_reader_loses_nothing(warm, start):
         reader.subscribe(b"")
         separator = ":" if connection["transport"] == "tcp" else "-"
         reader.connect(f"{connection['transport']}://{connection['ip']}{separator}{connection['iopub_port']}")
-        kernel.run("print('seen')")  # it may be too early for the reader
-        while not any(b"seen" in part for part in reader.recv_multipart()):
-            kernel.run("print('seen')")
+        # What is published before the subscription has arrived is not for this reader.
+        wait_for(lambda: (kernel.run("pass"), reader.poll(100))[1], "the subscription")
         code = f"for number in range({count}): display({{'text/plain': str(number) + ' ' + 'x' * 1000}}, raw=True)"
         kernel.run(code)
         found = []
