@@ -71,7 +71,7 @@ const struct conf_key conf_keys[] = {
         "well are run again in the next one, for tasks that do not say."),
     KEY("kernels", environment, CONF_PAIRS, 0, LINE, "", NULL,
         "Environment variables of every kernel."),
-    KEY("kernels", warm, CONF_SWITCH, 0, 0, "off", NULL,
+    KEY("kernels", warm, CONF_SWITCH, 0, 0, "on", NULL,
         "Whether Python kernels are forked from a process that has imported "
         "their libraries already."),
     KEY("kernels", preload, CONF_TEXT, 0, LINE, "numpy pandas matplotlib", NULL,
