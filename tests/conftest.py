@@ -5,9 +5,10 @@ import itertools
 
 import pytest
 
-from tests.instance import Instance
+from tests.instance import SETTINGS, Instance
 
 numbers = itertools.count()
+COLD = {"kernels.warm": "off"}
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +46,13 @@ def task(request):
 
 @pytest.fixture
 def make_instance():
-    """Starts an instance of the test's own: make_instance({"limits.queue": 2})."""
+    """Starts an instance of the test's own: make_instance({"limits.queue": 2}).
+    Its kernels are executed, for most of these instances live too shortly for
+    copies; the session's instance has them."""
     made = []
 
     def make(settings=None, start=True, **more):
-        instance = Instance(settings, **more)
+        instance = Instance(COLD | SETTINGS | (settings or {}), **more)
         made.append(instance)
         if start:
             instance.up()
