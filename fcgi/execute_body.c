@@ -45,11 +45,14 @@ int execute_body_read(const struct json *object, struct execute_body *ret,
 }
 
 int execute_body_code(const char *bytes, size_t length,
-                      struct execute_body *ret, struct err *err) {
+                      struct execute_body *ret, struct json **details,
+                      struct err *err) {
   if (length == 0)
     return err_set(err, ERR_INVALID, "the body is empty, there is no code");
   if (!json_utf8_valid(bytes, length))
     return err_set(err, ERR_INVALID, "the code is not valid UTF-8");
+  if (fields_check_code("code", bytes, length, details, err) < 0)
+    return -1;
   *ret = nothing_asked;
   ret->code = (struct field_code){bytes, length};
   return 0;

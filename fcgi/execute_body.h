@@ -31,9 +31,11 @@ struct execute_body {
 int execute_body_read(const struct json *object, struct execute_body *ret,
                       struct json **details, struct err *err);
 
-/* The body is the code itself. ERR_INVALID when it is empty or not UTF-8. */
+/* The body is the code itself. ERR_INVALID when it is empty or not UTF-8,
+ * ERR_FIELD with *details as in fields_read when it holds a NUL. */
 int execute_body_code(const char *bytes, size_t length,
-                      struct execute_body *ret, struct err *err);
+                      struct execute_body *ret, struct json **details,
+                      struct err *err);
 
 /* What else is asked, beside a body that is the code: query parameters with the
  * names of the fields. `ret` goes on from execute_body_code; its texts live in

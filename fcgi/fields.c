@@ -47,10 +47,31 @@ static int read_text(const struct field *field, const struct json *value,
   return 0;
 }
 
+/* -1: the code holds a NUL, and `wanted` tells where. */
+static int refuse_nul(const char *bytes, size_t length,
+                      char wanted[WANTED_SIZE]) {
+  const char *nul = length == 0 ? NULL : memchr(bytes, '\0', length);
+  if (nul == NULL)
+    return 0;
+  size_t line = 1;
+  const char *start = bytes;
+  for (const char *at = bytes; at < nul; at++)
+    if (*at == '\n') {
+      line++;
+      start = at + 1;
+    }
+  return want(wanted,
+              "code without NUL characters; one stands in line %zu, column "
+              "%zu (byte %zu)",
+              line, characters(start) + 1, (size_t)(nul - bytes) + 1);
+}
+
 static int read_code(const struct json *value, struct field_code *member,
                      char wanted[WANTED_SIZE]) {
   if (json_kind(value) != JSON_STRING)
     return want(wanted, "a string");
+  if (refuse_nul(json_text(value), json_text_length(value), wanted) != 0)
+    return -1;
   *member = (struct field_code){json_text(value), json_text_length(value)};
   return 0;
 }
@@ -198,6 +219,20 @@ static void tell(struct json **details, const char *name, const char *near) {
     json_set_text(*details, "did_you_mean", near);
 }
 
+static int refuse(const char *name, const char *wanted, struct json **details,
+                  struct err *err) {
+  tell(details, name, NULL);
+  return err_set(err, ERR_FIELD, "field \"%s\": wanted is %s", name, wanted);
+}
+
+int fields_check_code(const char *name, const char *bytes, size_t length,
+                      struct json **details, struct err *err) {
+  char wanted[WANTED_SIZE];
+  if (refuse_nul(bytes, length, wanted) == 0)
+    return 0;
+  return refuse(name, wanted, details, err);
+}
+
 static int unknown_field(const char *name, const struct field *fields,
                          size_t count, struct json **details, struct err *err) {
   struct near near = NEAR_INIT(name);
@@ -233,8 +268,7 @@ int fields_read(const struct json *object, const struct field *fields,
     char wanted[WANTED_SIZE];
     if (read_value(field, value, (char *)target + field->offset, wanted) == 0)
       continue;
-    tell(details, name, NULL);
-    return err_set(err, ERR_FIELD, "field \"%s\": wanted is %s", name, wanted);
+    return refuse(name, wanted, details, err);
   }
   for (size_t i = 0; i < count; i++)
     if (fields[i].required && !json_has(object, fields[i].name)) {

@@ -14,7 +14,7 @@
 enum field_type {
   FIELD_TEXT,    /* const char *: no NUL, no line break, `least` to `most`
                     characters */
-  FIELD_CODE,    /* struct field_code: any text */
+  FIELD_CODE,    /* struct field_code: any text without NUL */
   FIELD_NUMBER,  /* double, over `least`, up to `most` */
   FIELD_INTEGER, /* int64_t, from `least` to `most` */
   FIELD_BOOLEAN, /* bool */
@@ -41,6 +41,11 @@ struct field {
   double least, most;
   const char *const *choices; /* ends with NULL */
 };
+
+/* Code with a NUL is refused: what kernels make of it is anything from an error
+ * to no answer at all. ERR_FIELD names the field and the place. */
+int fields_check_code(const char *name, const char *bytes, size_t length,
+                      struct json **details, struct err *err);
 
 /* Sets the members of *target for the fields that `object` has; the others keep
  * what they hold. Texts are borrowed from `object`. On failure *details (may be

@@ -17,7 +17,7 @@ static int read_asked(struct call *call, struct execute_body *body,
   const struct request *request = call->request;
   if (call->body_is_code)
     return execute_body_code(buf_string(&request->body), request->body.length,
-                             body, err) != 0
+                             body, &call->details, err) != 0
                ? -1
                : execute_body_query(request->parameters,
                                     request->parameter_count, body, keep,

@@ -221,6 +221,12 @@ static void memory_short(struct hint *hint) {
                       "needed with del.");
 }
 
+static void reply_missing(struct hint *hint) {
+  buf_text(hint->out, "Look at the effects of the code before it is run again. "
+                      "If other cells get no reply either, restart the kernel: "
+                      "POST to this task's restart.");
+}
+
 static void write_denied(struct hint *hint) {
   buf_text(hint->out, "Only the working directory and /tmp can be written.");
 }
@@ -250,6 +256,7 @@ static const struct {
     {"EOFError", input_ended},
     {"SystemExit", exit_called},
     {"MemoryError", memory_short},
+    {"NoReply", reply_missing},
     {"PermissionError", write_denied},
     {"OSError", system_failed},
 };

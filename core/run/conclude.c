@@ -13,8 +13,16 @@
 #include "core/run/durable.h"
 #include "core/run/engine_private.h"
 
+/* Whether anything but the end of the kernel's work was seen: some kernels
+ * become idle, too, after a request that they dropped. */
+bool conclude_was_seen(const struct conclusion *c) {
+  const struct execution *execution = &c->drive->execution;
+  return execution->replied || json_length(c->outputs) > 0 ||
+         collector_bytes(c->drive->collector) > 0;
+}
+
 /* How the run ended, from what was seen of it. A cell without a reply failed
- * when it shows an error. */
+ * when it shows an error, or nothing at all. */
 enum run_status conclude_status(const struct conclusion *c) {
   const struct drive *drive = c->drive;
   bool finished = client_finished(&drive->execution) ||
@@ -25,8 +33,9 @@ enum run_status conclude_status(const struct conclusion *c) {
     return drive->verdict;
   if (drive->died && !(finished && drive->execution.ask_exit))
     return RUN_KERNEL_DIED;
-  bool failed = drive->execution.replied ? drive->execution.failed
-                                         : conclude_kernel_error(c) != NULL;
+  bool failed = drive->execution.replied
+                    ? drive->execution.failed
+                    : conclude_kernel_error(c) != NULL || !conclude_was_seen(c);
   return failed ? RUN_ERROR : RUN_OK;
 }
 
@@ -306,6 +315,9 @@ void conclude(struct conclusion *c) {
   c->outputs = collector_outputs(c->drive->collector);
   live_unlock(c->drive->live);
   record->status = conclude_status(c);
+  /* The number that the next cell will have, too. */
+  if (!conclude_was_seen(c))
+    c->drive->execution.execution_count = -1;
   look_at_rules(c);
   record->execution_count = c->drive->execution.execution_count;
   record->ended_by = mem_copy_text(c->drive->ended_by);

@@ -27,6 +27,9 @@ void conclude(struct conclusion *c);
 /* How the cell ended. Needs c->drive and c->outputs. */
 enum run_status conclude_status(const struct conclusion *c);
 
+/* False: the kernel neither replied nor put out anything. */
+bool conclude_was_seen(const struct conclusion *c);
+
 /* conclude_error.c: the error that the kernel published last, or that of its
  * reply; NULL when there is none. Borrowed. Needs c->outputs. */
 const struct json *conclude_kernel_error(const struct conclusion *c);

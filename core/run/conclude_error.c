@@ -34,7 +34,7 @@ static struct json *own_error(const struct conclusion *c) {
   } names[] = {
       {RUN_TIMEOUT, "Timeout"},          {RUN_INTERRUPTED, "Interrupted"},
       {RUN_OUTPUT_LIMIT, "OutputLimit"}, {RUN_OOM, "OutOfMemory"},
-      {RUN_KERNEL_DIED, "KernelDied"},
+      {RUN_KERNEL_DIED, "KernelDied"},   {RUN_ERROR, "NoReply"},
   };
   const struct run_record *record = c->record;
   for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -53,6 +53,9 @@ static struct json *own_error(const struct conclusion *c) {
                          "run (limits.output_bytes_hard)",
                          (long long)record->output_bytes,
                          (long long)c->drive->engine->conf->output_bytes_hard)
+        : record->status == RUN_ERROR
+            ? mem_copy_text("the kernel became idle but sent neither a reply "
+                            "nor any output: nothing says that it ran the cell")
             : mem_copy_text(record->kernel_reason);
     json_set_text(error, "evalue", text);
     json_set(error, "traceback", json_array());
@@ -69,7 +72,8 @@ static void late_other(void *context, const struct message *message) {
 
 static struct json *probe(const struct conclusion *c, const char *language,
                           const char *ename) {
-  if (c->record->status != RUN_ERROR || c->drive->died || c->drive->abandoned)
+  if (c->record->status != RUN_ERROR || c->drive->died || c->drive->abandoned ||
+      !conclude_was_seen(c))
     return NULL;
   const char *expression = hint_probe_expression(language, ename);
   if (expression == NULL)

@@ -197,6 +197,15 @@ def test_a_missing_reply_is_waited_for_a_while(play):
     assert 3000 < answer["usage"]["wall_ms"] < 20000
 
 
+@pytest.mark.parametrize("name", ["dropped", "dropped-input"])
+def test_a_cell_of_which_nothing_was_heard_has_not_gone_well(play, name):
+    before = play("reply-first")
+    answer = play(name)
+    assert (answer["status"], answer["error"]["ename"]) == ("error", "NoReply")
+    assert answer["outputs"] == [] and answer["execution_count"] is None
+    assert play("reply-first")["execution_count"] == before["execution_count"] + 1
+
+
 def test_a_cell_that_the_kernel_never_runs(scripted, shared):
     response = scripted.send(shared, "scenario: aborted-always")
     assert response.status_code == 503

@@ -43,7 +43,7 @@ static void read_json(const char *bytes, size_t size) {
 static void read_code(const char *bytes, size_t size) {
   struct err err = {.kind = ERR_NONE};
   struct execute_body body;
-  if (execute_body_code(bytes, size, &body, &err) == 0)
+  if (execute_body_code(bytes, size, &body, NULL, &err) == 0)
     check(body.code.length == size && json_utf8_valid(bytes, size));
   else
     check(err.kind == ERR_INVALID);

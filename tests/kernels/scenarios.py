@@ -65,6 +65,21 @@ def no_reply(kernel, request):
 
 
 @scenario
+def dropped(kernel, request):
+    """Idle, and nothing else, as from a kernel that has failed to look at the
+    request."""
+    kernel.count -= 1
+    kernel.status("idle", request)
+
+
+@scenario
+def dropped_input(kernel, request):
+    """The same after execute_input."""
+    kernel.begin(request)
+    dropped(kernel, request)
+
+
+@scenario
 def no_status(kernel, request):
     """A reply without status."""
     kernel.begin(request)

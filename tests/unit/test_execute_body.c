@@ -34,7 +34,7 @@ static void everything_asked_arrives(void **state) {
   (void)state;
   struct outcome CLEANUP(outcome_free) outcome;
   const char *text =
-      "{\"code\":\"1\\u00002\",\"timeout\":2.5,\"section\":\"A\",\"images\":"
+      "{\"code\":\"1+2\",\"timeout\":2.5,\"section\":\"A\",\"images\":"
       "\"link\",\"stdin\":[\"a\",\"\"],\"silent\":true,\"tags\":[\"t\"],"
       "\"wait\":false,\"text_limit\":7,\"output_bytes\":8,\"outputs\":9,"
       "\"image_bytes\":10,\"traceback\":\"minimal\"}";
@@ -43,7 +43,7 @@ static void everything_asked_arrives(void **state) {
   struct run_request request = {.task = "t"};
   execute_body_fill(&outcome.body, &request);
   assert_int_equal(request.code_length, 3);
-  assert_memory_equal(request.code, "1\0002", 3);
+  assert_memory_equal(request.code, "1+2", 3);
   assert_true(request.timeout > 2.49 && request.timeout < 2.51);
   assert_string_equal(request.section, "A");
   assert_true(request.images_linked);
@@ -107,6 +107,8 @@ static const struct {
      "one line"},
     {"{\"code\":\"1\",\"section\":\"a\\u0000b\"}", ERR_FIELD, "section",
      "one line"},
+    {"{\"code\":\"x\\n\u00e9=\\u0000\"}", ERR_FIELD, "code",
+     "NUL characters; one stands in line 2, column 3 (byte 6)"},
     {"{\"code\":\"1\",\"images\":\"none\"}", ERR_FIELD, "images", "\"link\""},
     {"{\"code\":\"1\",\"stdin\":\"a\"}", ERR_FIELD, "stdin", "array"},
     {"{\"code\":\"1\",\"stdin\":[1]}", ERR_FIELD, "stdin", "strings"},
@@ -165,13 +167,18 @@ static void code_may_be_the_whole_body(void **state) {
   (void)state;
   struct err err;
   struct execute_body body;
-  assert_int_equal(execute_body_code("x = 1\n", 6, &body, &err), 0);
+  assert_int_equal(execute_body_code("x = 1\n", 6, &body, NULL, &err), 0);
   assert_int_equal(body.code.length, 6);
   assert_true(body.wait);
-  assert_int_equal(execute_body_code("", 0, &body, &err), -1);
+  assert_int_equal(execute_body_code("", 0, &body, NULL, &err), -1);
   assert_int_equal(err.kind, ERR_INVALID);
-  assert_int_equal(execute_body_code("\xed\xa0\x80", 3, &body, &err), -1);
+  assert_int_equal(execute_body_code("\xed\xa0\x80", 3, &body, NULL, &err), -1);
   assert_int_equal(err.kind, ERR_INVALID);
+  struct json *details CLEANUP(json_done) = NULL;
+  assert_int_equal(execute_body_code("1\n\0", 3, &body, &details, &err), -1);
+  assert_int_equal(err.kind, ERR_FIELD);
+  assert_non_null(strstr(err.text, "line 2, column 1 (byte 3)"));
+  assert_string_equal(json_get_text(details, "field"), "code");
 }
 
 static void fields_come_as_query_beside_bare_code(void **state) {
@@ -184,7 +191,7 @@ static void fields_come_as_query_beside_bare_code(void **state) {
                                      {"wait", "false"},
                                      {"images", "link"},
                                      {"text_limit", "500"}};
-  assert_int_equal(execute_body_code("x", 1, &body, &err), 0);
+  assert_int_equal(execute_body_code("x", 1, &body, NULL, &err), 0);
   assert_int_equal(
       execute_body_query(good, COUNT_OF(good), &body, &keep, NULL, &err), 0);
   assert_true(body.timeout == 2.5 && !body.wait && body.images == 1);
