@@ -23,6 +23,9 @@
 /* A kernel that still runs a cell of a dead process gets this long to answer by
  * itself before it is interrupted. */
 #define BUSY_PATIENCE (1 * CLOCK_S)
+/* So often a restart while the kernel starts makes the run go on with the next
+ * one. */
+#define RESTARTS 8
 
 static void free_memory(void *pointer) {
   struct lease_memory *memory = pointer;
@@ -304,22 +307,44 @@ static int attempt(struct engine *engine, const char *task, int64_t deadline,
   return explain(engine, lease, stderr_tail, err);
 }
 
+static int64_t start_deadline(const struct engine *engine) {
+  return clock_monotonic_ns() + (int64_t)(engine->conf->start_timeout * 1e9);
+}
+
+/* Somebody wanted a new kernel before this one was ready. */
+static bool was_restarted(struct engine *engine, const struct lease *lease) {
+  struct kernel_record CLEANUP(kernel_record_free) end = {0};
+  return lease->kernel.id != NULL &&
+         kernel_get(engine->store, lease->kernel.id, &end, NULL) == 0 &&
+         end.ended_at != 0 && end.end == KERNEL_END_RESTARTED;
+}
+
+/* With a new kernel, which may take as long as any. */
+static int attempt_again(struct engine *engine, const char *task,
+                         struct lease *lease, char **stderr_tail,
+                         struct err *err) {
+  release(lease);
+  free(*stderr_tail);
+  *stderr_tail = NULL;
+  err_clear(err);
+  return attempt(engine, task, start_deadline(engine), lease, stderr_tail, err);
+}
+
 int lease_take(struct engine *engine, const char *task, struct lease *ret,
                char **stderr_tail, struct err *err) {
   struct lease lease = {.process = -1};
-  int64_t deadline =
-      clock_monotonic_ns() + (int64_t)(engine->conf->start_timeout * 1e9);
+  int64_t deadline = start_deadline(engine);
   *stderr_tail = NULL;
   int result = attempt(engine, task, deadline, &lease, stderr_tail, err);
+  for (int i = 0; i < RESTARTS && result < 0 && was_restarted(engine, &lease);
+       i++)
+    result = attempt_again(engine, task, &lease, stderr_tail, err);
   bool had_lived = result < 0 && lease.memory != NULL && lease.memory->runs > 0;
   if (had_lived) {
     /* It had run cells and does not answer any more: a new one instead. */
     control_stop(engine->keeper_socket, task, lease.kernel.id, "killed",
                  "it did not answer any more", 20000, NULL);
-    release(&lease);
-    free(*stderr_tail);
-    *stderr_tail = NULL;
-    result = attempt(engine, task, deadline, &lease, stderr_tail, err);
+    result = attempt_again(engine, task, &lease, stderr_tail, err);
   }
   if (result < 0) {
     release(&lease);
