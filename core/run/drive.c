@@ -26,6 +26,8 @@
 #define OTHER_HALF_PATIENCE (4 * CLOCK_S)
 /* What a dead kernel had sent is read until it is quiet for so long. */
 #define LAST_WORDS_MS 30
+/* How long a kernel may leave no room for the cell. */
+#define ROOM (30 * CLOCK_S)
 /* Messages taken from one channel before the others get their turn. */
 #define BURST 256
 
@@ -187,14 +189,22 @@ static void record_start(struct drive *drive) {
                err.text);
 }
 
-static void check_wish(struct drive *drive) {
+static int refuse_unwanted(struct err *err) {
+  return err_set(err, ERR_CONFLICT, "cancelled while it was queued");
+}
+
+static bool is_unwanted(struct drive *drive) {
   uint64_t count;
   struct store *store = drive->engine->store;
   bool woken = read(drive->live->wake, &count, sizeof count) > 0;
   int asked = drive->replay
                   ? replay_cancel_requested(store, drive->record->task, NULL)
                   : run_cancel_requested(store, drive->record->id, NULL);
-  if (woken || asked == 1)
+  return woken || asked == 1;
+}
+
+static void check_wish(struct drive *drive) {
+  if (is_unwanted(drive))
     drive_end(drive, RUN_INTERRUPTED);
 }
 
@@ -287,6 +297,49 @@ static int see_through(struct drive *drive, struct err *err) {
   return 0;
 }
 
+/* A kernel that has yet to read what was sent to it (an answer for each of
+ * thousands of comms) takes no more until it has read some: waits for that,
+ * until the deadline. */
+static int await_room(struct drive *drive, int64_t deadline, struct err *err) {
+  struct channel *channel = drive->lease->cached->channel;
+  for (;;) {
+    struct channel_watch watches[] = {{drive->lease->process, POLLIN, 0},
+                                      {drive->live->wake, POLLIN, 0}};
+    int64_t now = clock_monotonic_ns();
+    if (now >= deadline)
+      return err_set(err, ERR_UNAVAILABLE,
+                     "the kernel took no message in time");
+    int timeout = clock_poll_timeout(earliest(deadline, now + TICK));
+    int got = channel_wait_connected(channel, CHANNEL_SHELL, watches,
+                                     COUNT_OF(watches), timeout, err);
+    if (got != 0)
+      return got < 0 ? -1 : 0;
+    if (watches[0].revents != 0)
+      return err_set(err, ERR_UNAVAILABLE, "the kernel ended");
+    if (!drive->replay && is_unwanted(drive))
+      return refuse_unwanted(err);
+    if (drive->sink != NULL && now >= drive->silent_since + KEEPALIVE)
+      tell(drive, "keepalive", NULL);
+  }
+}
+
+static int send_within(struct drive *drive,
+                       const struct execute_options *options, struct err *err) {
+  struct channel *channel = drive->lease->cached->channel;
+  const struct run_record *record = drive->record;
+  int64_t deadline = earliest(drive->deadline, clock_monotonic_ns() + ROOM);
+  struct err fault = {0};
+  while (client_execute(channel, record->code, record->code_length, options,
+                        &drive->execution, &fault) < 0) {
+    if (fault.kind != ERR_UNAVAILABLE)
+      return err_set(err, fault.kind, "%s", fault.text);
+    if (await_room(drive, deadline, err) < 0)
+      return -1;
+    err_clear(&fault);
+  }
+  return 0;
+}
+
 static int send(struct drive *drive, struct err *err) {
   struct execute_options options = {
       .silent = drive->record->silent,
@@ -295,9 +348,7 @@ static int send(struct drive *drive, struct err *err) {
   };
   execution_free(&drive->execution);
   drive->half_deadline = 0;
-  if (client_execute(drive->lease->cached->channel, drive->record->code,
-                     drive->record->code_length, &options, &drive->execution,
-                     err) < 0)
+  if (send_within(drive, &options, err) < 0)
     return -1;
   lease_remember(drive->lease->memory, drive->execution.id,
                  drive->replay ? "" : drive->record->id);
@@ -306,6 +357,8 @@ static int send(struct drive *drive, struct err *err) {
 
 static int carry_out(struct drive *drive, struct err *err) {
   enum { ATTEMPTS = 2 };
+  if (!drive->replay && is_unwanted(drive))
+    return refuse_unwanted(err);
   for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (send(drive, err) < 0 || see_through(drive, err) < 0)
       return -1;

@@ -58,7 +58,8 @@ struct drive {
 };
 
 /* Sends the cell and sees it through. Fails only when it could not be sent at
- * all, or was refused (ERR_UNAVAILABLE). */
+ * all, or was refused (ERR_UNAVAILABLE), or when it had been cancelled before
+ * it could be sent (ERR_CONFLICT). */
 int drive_run(struct drive *drive, struct err *err);
 void drive_done(struct drive *drive); /* frees what it found out */
 

@@ -27,8 +27,11 @@ int quiet_execute(struct channel *channel, int process, const char *code,
   struct execute_options options = {.silent = true,
                                     .user_expressions = user_expressions};
   struct execution CLEANUP(execution_free) execution = {0};
-  if (client_execute(channel, code, strlen(code), &options, &execution, err) <
-      0)
+  struct channel_watch ended = {process, POLLIN, 0};
+  if (channel_wait_connected(channel, CHANNEL_SHELL, &ended, 1,
+                             clock_poll_timeout(deadline_ns), err) < 0 ||
+      client_execute(channel, code, strlen(code), &options, &execution, err) <
+          0)
     return -1;
   while (!client_finished(&execution)) {
     int timeout = clock_poll_timeout(deadline_ns);

@@ -107,13 +107,18 @@ static void fill_start(struct run_record *record, const struct lease *lease) {
 
 /* The cell stands in the notebook already, but the kernel did not run it. */
 static void mark_not_run(struct drive *drive, const char *task,
-                         struct code_cell *cell) {
+                         enum run_status status, struct code_cell *cell) {
   struct err err = {0};
   struct notebook *notebook =
       late_notebook(drive->engine, task, drive->lease->memory, &err);
-  cell->status = run_status_name(RUN_NOT_RUN);
+  cell->status = run_status_name(status);
   if (notebook == NULL || notebook_replace_code(notebook, cell, &err) < 0)
     log_error("the notebook shows as running what was not run: %s", err.text);
+}
+
+/* Of a run that was not carried out. */
+static enum run_status status_of(const struct err *why) {
+  return why->kind == ERR_CONFLICT ? RUN_CANCELLED : RUN_NOT_RUN;
 }
 
 /* With a kernel at hand: everything from the notebook's new cell to the
@@ -147,7 +152,7 @@ static int run_in_kernel(struct engine *engine, struct run_ticket *ticket,
   c->cpu_before_us = meter_cpu(lease->memory->meter);
   if (drive_run(drive, err) < 0) {
     if (c->cell != NULL)
-      mark_not_run(drive, record->task, &cell);
+      mark_not_run(drive, record->task, status_of(err), &cell);
     return -1;
   }
   lease->memory->runs++;
@@ -198,7 +203,8 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
     *answer = answer_build(&ticket->record, c.outputs,
                            engine->conf->inline_image_bytes);
   live_started(ticket->live, NULL, NULL);
-  lease_give(engine, lease, result == 0 && !drive.died && !drive.abandoned);
+  bool usable = result == 0 || err->kind == ERR_CONFLICT;
+  lease_give(engine, lease, usable && !drive.died && !drive.abandoned);
   drive_done(&drive);
   workspace_free(c.before);
   json_free(c.outputs);
@@ -280,10 +286,14 @@ static int run_now(struct engine *engine, struct run_ticket *ticket,
   }
   struct lease lease;
   char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
+  enum run_status status = RUN_OK;
   if (run_take_lease(engine, ticket->record.task, &lease, &stderr_tail, err) <
-          0 ||
-      run_with_lease(engine, ticket, &lease, sink, answer, err) < 0) {
-    close_unrun(engine, ticket, RUN_NOT_RUN, stderr_tail, err);
+      0)
+    status = RUN_NOT_RUN;
+  else if (run_with_lease(engine, ticket, &lease, sink, answer, err) < 0)
+    status = status_of(err);
+  if (status != RUN_OK) {
+    close_unrun(engine, ticket, status, stderr_tail, err);
     describe_failure(&ticket->record, details);
     return -1;
   }

@@ -46,6 +46,7 @@ STARTS = {
     "shell-busy": "answers on control, never on shell",
     "staggered": "binds its sockets one by one, control last",
     "late": "binds its sockets half a second after it was started",
+    "held": "binds its sockets once its directory has a file `go`",
     "exit": "complains on stderr and exits with 3 before it binds anything",
     "hang": "never binds anything",
     "deaf": "binds its sockets, then answers nothing",
@@ -330,6 +331,8 @@ def start(connection_file, behaviour):
         sys.exit(3)
     if behaviour == "hang":
         signal.pause()
+    while behaviour == "held" and not os.path.exists("go"):
+        time.sleep(0.01)
     if behaviour == "late":
         time.sleep(0.5)
     with open(connection_file) as file:
