@@ -30,7 +30,9 @@ void kernel_info_free(struct kernel_info *info); /* also the cleanup function */
  * delivered a message (slow joiner). Fails with ERR_TIMEOUT at deadline_ns,
  * with ERR_UNAVAILABLE when process_fd (a pidfd, or -1) becomes readable, and
  * with ERR_BUSY at busy_at_ns (0: never) when control answers while shell does
- * not, for 0.2 s at least: the kernel is running something for somebody else. A
+ * not, for 0.2 s at least: the kernel is running something for somebody else.
+ * With busy_at_ns the kernel was ready before: ERR_TIMEOUT comes after 8 s in
+ * which it takes no connection, which even a busy one does. A
  * kernel that publishes nothing for kernel_info is accepted after 3 s of
  * replies without an iopub message. Drains what is left of the start-up. */
 int client_prove(struct channel *channel, int process_fd, int64_t deadline_ns,

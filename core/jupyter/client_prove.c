@@ -18,6 +18,9 @@
 #define SILENCE_ACCEPTED (3 * CLOCK_S)
 /* What a kernel under load may take to answer on shell after control. */
 #define SHELL_SLACK (200 * CLOCK_MS)
+/* libzmq takes connections by a thread of its own, whatever the kernel runs, so
+ * that a kernel which was ready once and takes none has lost its sockets. */
+#define CONNECT_PATIENCE (8 * CLOCK_S)
 /* Messages of the start-up that are read away at the end. */
 #define DRAIN_MOST 4096
 
@@ -63,7 +66,7 @@ static void read_info(const struct json *content, struct kernel_info *info) {
 struct proof {
   struct channel *channel;
   int process_fd;
-  int64_t deadline, busy_at;
+  int64_t deadline, connect_by, busy_at;
   int64_t now;
   int64_t ask_shell_at;   /* next kernel_info_request */
   int64_t ask_control_at; /* INT64_MAX: not needed */
@@ -186,12 +189,12 @@ static int await_connection(struct proof *proof, enum channel_name name,
     struct channel_watch process = {proof->process_fd, POLLIN, 0};
     connected =
         channel_wait_connected(proof->channel, name, &process, 1,
-                               clock_poll_timeout(proof->deadline), err);
+                               clock_poll_timeout(proof->connect_by), err);
     proof->now = clock_monotonic_ns();
     if (connected == 0 && process.revents != 0)
       return process_ended(err);
-    if (connected == 0 && give_up(proof, err) < 0)
-      return -1;
+    if (connected == 0 && proof->now >= proof->connect_by)
+      return err_set(err, ERR_TIMEOUT, "the kernel takes no connection");
   }
   return connected < 0 ? -1 : 0;
 }
@@ -227,6 +230,9 @@ int client_prove(struct channel *channel, int process_fd, int64_t deadline_ns,
       .channel = channel,
       .process_fd = process_fd,
       .deadline = deadline_ns,
+      .connect_by = busy_at_ns == 0
+                        ? deadline_ns
+                        : earlier(deadline_ns, now + CONNECT_PATIENCE),
       .busy_at = busy_at_ns == 0 ? INT64_MAX : busy_at_ns,
       .now = now,
       /* Half-way, so that a kernel at ease is not asked twice. */

@@ -108,6 +108,11 @@ static const char *last_line(char *text) {
   return start == NULL ? text : start + 1;
 }
 
+/* It has run cells, so that its variables are worth a word. */
+static bool had_lived(const struct lease *lease) {
+  return lease->memory != NULL && lease->memory->runs > 0;
+}
+
 /* Why the kernel could not be made ready, with its own words. A kernel that
  * hangs is ended, so that the next run gets a new one. */
 static int explain(struct engine *engine, const struct lease *lease,
@@ -121,7 +126,7 @@ static int explain(struct engine *engine, const struct lease *lease,
   if (control_status(engine->keeper_socket, lease->kernel.id, status, NULL) < 0)
     status->stderr_tail[0] = '\0';
   *stderr_tail = mem_copy_text(status->stderr_tail);
-  if (why.kind == ERR_TIMEOUT)
+  if (why.kind == ERR_TIMEOUT && !had_lived(lease))
     control_stop(engine->keeper_socket, lease->kernel.task, lease->kernel.id,
                  "start", "it was not ready in time", 20000, NULL);
   char *CLEANUP(mem_free_pointer) words = mem_copy_text(status->stderr_tail);
@@ -339,8 +344,7 @@ int lease_take(struct engine *engine, const char *task, struct lease *ret,
   for (int i = 0; i < RESTARTS && result < 0 && was_restarted(engine, &lease);
        i++)
     result = attempt_again(engine, task, &lease, stderr_tail, err);
-  bool had_lived = result < 0 && lease.memory != NULL && lease.memory->runs > 0;
-  if (had_lived) {
+  if (result < 0 && had_lived(&lease)) {
     /* It had run cells and does not answer any more: a new one instead. */
     control_stop(engine->keeper_socket, task, lease.kernel.id, "killed",
                  "it did not answer any more", 20000, NULL);

@@ -96,3 +96,27 @@ for number in range(5000):
 def test_a_cell_after_thousands_of_comms(service, task):
     assert service.post(task, MANY_COMMS)["status"] == "ok"
     assert service.post(task, "1+1")["result"] == {"text/plain": "2"}
+
+
+LOSE_SOCKETS = """
+import json, os
+from ipykernel.connect import get_connection_file
+connection = json.load(open(get_connection_file()))
+for name in ("shell", "iopub", "stdin", "control", "hb"):
+    place = f"{connection['ip']}-{connection[name + '_port']}"
+    os.rename(place, place + ".away")
+"""
+
+
+def test_a_kernel_that_has_lost_its_sockets_is_replaced(make_instance, task):
+    """Only a new process of ours notices: what is open stays open."""
+    instance = make_instance({"kernels.start_timeout": "600"})
+    instance.post(task, "x = 1")
+    assert instance.post(task, LOSE_SOCKETS)["status"] == "ok"
+    assert instance.post(task, "x")["kernel"]["state"] == "kept"
+    instance.kill("app")
+    instance.start_app()
+    answer = instance.post(task, "1+1")
+    assert answer["result"] == {"text/plain": "2"}
+    assert answer["kernel"]["state"] == "lost"
+    assert "did not answer" in answer["kernel"]["reason"]
