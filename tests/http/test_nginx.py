@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -30,6 +31,7 @@ def files(service, task):
     code += "os.makedirs('.dir/sub'); open('.dir/sub/x', 'w').write('secret')\n"
     code += "os.symlink('/etc/passwd', 'link'); os.symlink('/etc', 'etc'); os.symlink('notes.txt', 'inside')\n"
     code += "os.symlink('/etc/passwd', 'passwd.ipynb'); os.mkfifo('fifo')\n"
+    code += "import socket; socket.socket(socket.AF_UNIX).bind('socket')\n"
     assert service.post(task, code)["status"] == "ok"
     return lambda name: service.get(f"/tasks/{task}/files/{name}")
 
@@ -65,10 +67,10 @@ def test_links_are_not_followed(files, name):
     assert response.status_code in (403, 404) and "root:" not in response.text
 
 
-@pytest.mark.parametrize("name", [".hidden", ".dir/sub/x", ".dir/", "fifo", "%2ehidden", "../notebook.ipynb~"])
+@pytest.mark.parametrize("name", [".hidden", ".dir/sub/x", ".dir/", "fifo", "socket", "%2ehidden", "../notebook.ipynb~"])
 def test_hidden_names_and_pipes_are_not_served(files, name):
-    response = files(name)
-    assert response.status_code in (403, 404) and "secret" not in response.text
+    problem = check_problem(files(name), 404)
+    assert problem["type"] == "urn:cellpost:problem:not-found"
 
 
 def test_a_link_in_place_of_files_is_not_followed(service, task):
@@ -187,6 +189,42 @@ def test_what_is_not_there_is_told_as_a_problem(service, path):
     assert response.status_code == 404
     assert response.headers["Content-Type"] == "application/problem+json"
     assert response.json()["status"] == 404 and response.json()["type"] == "urn:cellpost:problem:not-found"
+
+
+HOST = b"Host: localhost\r\nConnection: close\r\n"
+# request, status, end of the type
+REFUSED = {
+    "a method of nobody's": (b"FOO / HTTP/1.1\r\n" + HOST, 405, "method"),
+    "nothing to be POSTed to": (b"POST /index.html HTTP/1.1\r\nContent-Length: 0\r\n" + HOST, 405, "method"),
+    "the list of tasks": (b"PUT /tasks/ HTTP/1.1\r\nContent-Length: 0\r\n" + HOST, 405, "method"),
+    "TRACE": (b"TRACE / HTTP/1.1\r\n" + HOST, 405, "method"),
+    "TRACE for the app": (b"TRACE /v1/tasks HTTP/1.1\r\n" + HOST, 405, "method"),
+    "a large header": (b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"x" * 40_000 + b"\r\n", 431, "headers"),
+    "many headers": (b"GET / HTTP/1.1\r\n" + HOST + b"X: %s\r\n" % (b"x" * 7000) * 8, 431, "headers"),
+    "a long address": (b"GET /" + b"x" * 40_000 + b" HTTP/1.1\r\n" + HOST, 414, "too-long"),
+    "no host": (b"GET / HTTP/1.1\r\n", 400, "invalid"),
+    "another version": (b"GET / HTTP/2.0\r\n" + HOST, 505, "version"),
+    "another coding": (b"POST /v1/x HTTP/1.1\r\nTransfer-Encoding: x\r\n" + HOST, 501, "not-implemented"),
+    "no such range": (b"GET /style.css HTTP/1.1\r\nRange: bytes=9999999-\r\n" + HOST, 416, "range"),
+    "another file": (b'GET /style.css HTTP/1.1\r\nIf-Match: "x"\r\n' + HOST, 412, "precondition"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_nginx_refuses_is_told_as_a_problem(service, name):
+    message, status, kind = REFUSED[name]
+    with socket.create_connection(("127.0.0.1", service.port), timeout=60) as peer:
+        peer.sendall(message + b"\r\n")
+        answer = b"".join(iter(lambda: peer.recv(65536), b""))
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    line, *headers = head.split("\r\n")
+    assert line.split(" ")[1] == str(status)
+    (content_type,) = [header for header in headers if header.startswith("Content-Type: ")]
+    assert content_type.split(";")[0] == "Content-Type: application/problem+json"
+    assert ("Allow: GET, HEAD" in headers) == (status == 405 and "/v1/" not in message.decode())
+    problem = json.loads(body)
+    assert problem["status"] == status and problem["type"] == f"urn:cellpost:problem:{kind}"
+    assert problem["title"] and problem["detail"] and problem["request"]
 
 
 def test_nginx_writes_beneath_the_state_only(service):
