@@ -8,6 +8,7 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/base/near.h"
+#include "fcgi/line.h"
 
 /* What the value must be; filled in by a reader that refuses it. */
 #define WANTED_SIZE 160
@@ -38,10 +39,12 @@ static size_t characters(const char *text) {
 static int read_text(const struct field *field, const struct json *value,
                      void *member, char wanted[WANTED_SIZE]) {
   const char *text = json_text(value);
-  bool right = text != NULL && !has_nul(value) && strpbrk(text, "\r\n") == NULL;
+  bool right = text != NULL && !has_nul(value) && line_is_clean(text);
   size_t count = right ? characters(text) : 0;
   if (!right || (double)count < field->least || (double)count > field->most)
-    return want(wanted, "one line of text, %.0f to %.0f characters",
+    return want(wanted,
+                "one line of text, %.0f to %.0f characters, without control "
+                "and direction characters, not only white space",
                 field->least, field->most);
   *(const char **)member = text;
   return 0;

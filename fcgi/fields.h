@@ -12,7 +12,7 @@
 #include "core/base/json.h"
 
 enum field_type {
-  FIELD_TEXT,    /* const char *: no NUL, no line break, `least` to `most`
+  FIELD_TEXT,    /* const char *: a clean line (line.h), `least` to `most`
                     characters */
   FIELD_CODE,    /* struct field_code: any text without NUL */
   FIELD_NUMBER,  /* double, over `least`, up to `most` */

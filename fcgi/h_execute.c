@@ -35,7 +35,9 @@ static int read_key(const struct call *call, const char **key,
   const struct buf *bytes = &call->request->body;
   *key = request_header(call->request, "HTTP_IDEMPOTENCY_KEY");
   if (*key == NULL)
-    return 0;
+    return request_has_header(call->request, "HTTP_IDEMPOTENCY_KEY")
+               ? execute_check_key("", err)
+               : 0;
   crypto_sha256(buf_string(bytes), bytes->length, digest);
   const char *query = strchr(call->request->target, '?');
   if (query != NULL) {

@@ -14,6 +14,10 @@ const char *request_header(const struct request *request, const char *name) {
   return value == NULL || *value == '\0' ? NULL : value;
 }
 
+bool request_has_header(const struct request *request, const char *name) {
+  return door_param(request->door, name) != NULL;
+}
+
 static bool is_request_id(const char *text) {
   size_t length = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ-_");

@@ -44,6 +44,9 @@ void request_free(struct request *request);
  * empty. */
 const char *request_header(const struct request *request, const char *name);
 
+/* Whether it was sent, if only as an empty one. */
+bool request_has_header(const struct request *request, const char *name);
+
 /* The value of a query parameter, or NULL. */
 const char *request_parameter(const struct request *request, const char *name);
 

@@ -55,6 +55,11 @@ FAULTS = {
     "output_bytes over the configured": ('{"code":"1","output_bytes":99999999}', 422, "output_bytes", None),
     "traceback wrong": ('{"code":"1","traceback":"long"}', 422, '"plain"', "traceback"),
     "section two lines": ('{"code":"1","section":"a\\nb"}', 422, "one line", "section"),
+    "section with a tab": ('{"code":"1","section":"a\\tb"}', 422, "control", "section"),
+    "section with DEL": ('{"code":"1","section":"a\\u007fb"}', 422, "control", "section"),
+    "section with a line separator": ('{"code":"1","section":"a\\u2028b"}', 422, "one line", "section"),
+    "section turned around": ('{"code":"1","section":"a\\u202eb"}', 422, "direction", "section"),
+    "section of nothing but spaces": ('{"code":"1","section":"   "}', 422, "white space", "section"),
 }
 
 
@@ -286,7 +291,7 @@ def test_a_query_is_checked_like_a_body(service, path):
     check_problem(service.get(path), 422)
 
 
-@pytest.mark.parametrize("key", ["a b", "x" * 256, "é".encode().decode("latin-1")])
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "é".encode().decode("latin-1")])
 def test_a_bad_idempotency_key_is_refused(service, task, key):
     check_problem(send(service, task, '{"code":"1"}', JSON | {"Idempotency-Key": key}), 400, "Idempotency-Key")
     assert_nothing_ran(service, task)

@@ -105,6 +105,18 @@ static const struct {
     {"{\"code\":\"1\",\"section\":\"\"}", ERR_FIELD, "section", "one line"},
     {"{\"code\":\"1\",\"section\":\"a\\nb\"}", ERR_FIELD, "section",
      "one line"},
+    {"{\"code\":\"1\",\"section\":\"a\\u0085b\"}", ERR_FIELD, "section",
+     "control"},
+    {"{\"code\":\"1\",\"section\":\"a\\u001bb\"}", ERR_FIELD, "section",
+     "control"},
+    {"{\"code\":\"1\",\"section\":\"a\\u2029b\"}", ERR_FIELD, "section",
+     "one line"},
+    {"{\"code\":\"1\",\"section\":\"a\\u2066b\"}", ERR_FIELD, "section",
+     "direction"},
+    {"{\"code\":\"1\",\"section\":\"\\u3000\\u200b\\ufeff\"}", ERR_FIELD,
+     "section", "white space"},
+    {"{\"code\":\"1\",\"section\":\"\\ud83d\\ude00\\u202a\"}", ERR_FIELD,
+     "section", "direction"},
     {"{\"code\":\"1\",\"section\":\"a\\u0000b\"}", ERR_FIELD, "section",
      "one line"},
     {"{\"code\":\"x\\n\u00e9=\\u0000\"}", ERR_FIELD, "code",
@@ -187,7 +199,7 @@ static void fields_come_as_query_beside_bare_code(void **state) {
   struct err err = {0};
   struct json *keep CLEANUP(json_done) = NULL;
   struct request_parameter good[] = {{"timeout", "2.5"},
-                                     {"section", "12"},
+                                     {"section", "12 é\u200d日本 😀"},
                                      {"wait", "false"},
                                      {"images", "link"},
                                      {"text_limit", "500"}};
@@ -195,7 +207,7 @@ static void fields_come_as_query_beside_bare_code(void **state) {
   assert_int_equal(
       execute_body_query(good, COUNT_OF(good), &body, &keep, NULL, &err), 0);
   assert_true(body.timeout == 2.5 && !body.wait && body.images == 1);
-  assert_string_equal(body.section, "12");
+  assert_string_equal(body.section, "12 é\u200d日本 😀");
   assert_int_equal(body.text_limit, 500);
   assert_int_equal(body.code.length, 1);
   struct request_parameter bad[] = {{"timeout", "soon"}, {"timeout", "-1"},
