@@ -2,18 +2,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 struct range {
   uint32_t first, last;
-};
-
-static const struct range refused[] = {
-    {0x00, 0x1f},
-    {0x7f, 0x9f},     /* controls: C0, DEL, C1 */
-    {0x2028, 0x202e}, /* separators; embeddings, overrides */
-    {0x2066, 0x2069}, /* isolates */
 };
 
 static const struct range unseen[] = {
@@ -37,34 +32,32 @@ static const struct range unseen[] = {
     {0xe0000, 0xe0fff}, /* tags, more variation selectors */
 };
 
-static bool is_among(uint32_t character, const struct range *ranges,
-                     size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (character >= ranges[i].first && character <= ranges[i].last)
+static bool is_unseen(uint32_t character) {
+  for (size_t i = 0; i < COUNT_OF(unseen); i++)
+    if (character >= unseen[i].first && character <= unseen[i].last)
       return true;
   return false;
 }
 
-/* The character at *text, which is moved behind it. */
-static uint32_t next_character(const char **text) {
-  uint32_t first = (unsigned char)*(*text)++;
+static uint32_t character_of(const char *text, size_t length) {
+  uint32_t first = (unsigned char)*text;
   if (first < 0x80)
     return first;
-  uint32_t character = first & (first >= 0xf0   ? 0x07
-                                : first >= 0xe0 ? 0x0f
-                                                : 0x1f);
-  while (((unsigned char)**text & 0xc0) == 0x80)
-    character = character << 6 | ((unsigned char)*(*text)++ & 0x3f);
+  uint32_t character = first & (0x7fu >> length);
+  for (size_t i = 1; i < length; i++)
+    character = character << 6 | ((unsigned char)text[i] & 0x3f);
   return character;
 }
 
 bool line_is_clean(const char *text) {
   bool seen = false;
-  while (*text != '\0') {
-    uint32_t character = next_character(&text);
-    if (is_among(character, refused, COUNT_OF(refused)))
+  for (size_t left = strlen(text); left > 0;) {
+    size_t length = utf8_length(text, left);
+    if (length == 0 || utf8_is_control(text, length))
       return false;
-    seen = seen || !is_among(character, unseen, COUNT_OF(unseen));
+    seen = seen || !is_unseen(character_of(text, length));
+    text += length;
+    left -= length;
   }
   return seen;
 }

@@ -346,7 +346,7 @@ void conclude(struct conclusion *c) {
   apply_updates(c);
   if (c->drive->notes != NULL)
     record->notes = json_share(c->drive->notes);
-  record->late_told = MEM_STEAL(c->drive->lease->memory->late);
+  record->late_told = late_told_take(&c->drive->lease->memory->late);
   write_registry(c, media, media_count, &whole, has_whole);
   if (record->notes == NULL && c->drive->notes != NULL)
     record->notes = json_share(c->drive->notes);

@@ -15,14 +15,12 @@
 #include "core/store/event.h"
 #include "core/store/run.h"
 
-/* How often idle kernels are looked at, and how many notices wait for the next
- * answer at the most; the record itself has no such bound. */
+/* How often idle kernels are looked at. */
 #define ROUND_MS 100
 /* Channels of kernels that ended unseen are looked for every so many rounds. */
 #define SWEEP_ROUNDS 30
 /* And so often what the registry could not take is tried again. */
 #define RETRY_ROUNDS 10
-#define NOTICES_MOST 100
 /* Messages taken in one visit, so that a thread which prints without a pause
  * does not keep runs from their turn. */
 #define DRAIN_MOST 4096
@@ -143,20 +141,6 @@ static void record(struct engine *engine, const char *task,
     run_note_written(engine->store, run, NULL);
 }
 
-static void notice(struct lease_memory *memory, const char *run,
-                   const struct json *outputs) {
-  if (memory->late == NULL)
-    memory->late = json_array();
-  for (size_t i = 0; i < json_length(outputs); i++) {
-    if (json_length(memory->late) >= NOTICES_MOST)
-      return;
-    struct json *entry = json_object();
-    json_set_text(entry, "run", *run == '\0' ? NULL : run);
-    json_set(entry, "output", json_share(json_at(outputs, i)));
-    json_push(memory->late, entry);
-  }
-}
-
 /* Where it is counted how much a run (or none) has put out late. */
 static uint64_t *late_bytes(struct lease_memory *memory, const char *run) {
   for (unsigned i = 0; *run != '\0' && i < LEASE_RECENT; i++)
@@ -197,7 +181,7 @@ static void flush_outputs(struct engine *engine, const char *task,
     record_orphan(engine, task, outputs);
   else
     record(engine, task, memory, batch->run, outputs, batch->collector);
-  notice(memory, batch->run, outputs);
+  late_told_add(&memory->late, batch->run, outputs, 0);
 }
 
 void late_flush(struct engine *engine, const char *task,

@@ -33,7 +33,7 @@ static void free_memory(void *pointer) {
     return;
   notebook_close(memory->notebook);
   meter_close(memory->meter);
-  json_free(memory->late);
+  late_told_free(&memory->late);
   free(memory->aside);
   kernel_record_free(&memory->kernel);
   mem_close_descriptor(&memory->process);

@@ -10,6 +10,7 @@
 #include "core/keeper/meter.h"
 #include "core/notebook/writer.h"
 #include "core/run/engine.h"
+#include "core/run/late_told.h"
 #include "core/store/kernel.h"
 
 /* How many of the latest runs of a kernel can be told as the origin of late
@@ -39,7 +40,7 @@ struct lease_memory {
   unsigned next;
   uint64_t orphan_bytes; /* of output that belongs to none of them */
   char *aside; /* the notebook that was set aside, until an answer tells it */
-  struct json *late; /* array for the next answer's late_outputs, or NULL */
+  struct late_told late; /* for the next answer */
 };
 
 struct lease {

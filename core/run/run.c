@@ -14,6 +14,7 @@
 #include "core/run/cells.h"
 #include "core/run/conclude.h"
 #include "core/run/engine_private.h"
+#include "core/run/late_told.h"
 #include "core/run/place.h"
 #include "core/run/replay.h"
 #include "core/run/ticket.h"
@@ -321,14 +322,14 @@ int run_perform(struct engine *engine, struct run_ticket *ticket,
 static void add_own_late(struct run_record *record, const struct json *stored) {
   size_t count = json_length(stored);
   size_t late = (size_t)record->late_outputs;
-  for (size_t i = count - (late < count ? late : count); i < count; i++) {
-    struct json *entry = json_object();
-    json_set_text(entry, "run", record->id);
-    json_set(entry, "output", json_share(json_at(stored, i)));
-    if (record->late_told == NULL)
-      record->late_told = json_array();
-    json_push(record->late_told, entry);
-  }
+  struct late_told told = {0};
+  late_told_add(&told, record->id, stored,
+                count - (late < count ? late : count));
+  struct json *CLEANUP(json_done) own = late_told_take(&told);
+  if (record->late_told == NULL)
+    record->late_told = MEM_STEAL(own);
+  for (size_t i = 0; i < json_length(own); i++)
+    json_push(record->late_told, json_share(json_at(own, i)));
 }
 
 int run_describe(struct engine *engine, const char *id, struct json **answer,

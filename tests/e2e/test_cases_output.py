@@ -286,6 +286,34 @@ threading.Thread(target=f).start()""",
     notebooks.same_as(service, output_task, answer)
 
 
+def test_answers_tell_a_bounded_part_of_late_output(service, output_task):
+    """All of it stands with the run that it belongs to."""
+    first = service.post(
+        output_task,
+        """import threading
+go = threading.Event()
+def f():
+    go.wait()
+    for i in range(1000): print(str(i).rjust(999, '.'), flush=i % 100 == 99)
+thread = threading.Thread(target=f)
+thread.start()""",
+    )
+    answer = service.post(output_task, "go.set(); thread.join()")
+    whole = "".join(str(i).rjust(999, ".") + "\n" for i in range(1000))
+
+    def is_bounded(told):
+        *texts, rest = [entry["output"]["text"] for entry in told if entry["run"] == first["run"]]
+        assert len(texts) + 1 == len(told) and len("".join(texts)) == 64 << 10 and whole.startswith("".join(texts))
+        assert "left out" in rest and f"GET /v1/runs/{first['run']}" in rest
+
+    is_bounded(answer["late_outputs"])
+    assert service.get(f"/v1/runs/{answer['run']}").json()["late_outputs"] == answer["late_outputs"]
+    own = service.get(f"/v1/runs/{first['run']}").json()
+    assert own["stdout"] == whole and own["late_count"] >= 1
+    is_bounded(own["late_outputs"])
+    assert service.post(output_task, "1")["late_outputs"] == []
+
+
 def test_a_thread_that_prints_for_ever_is_bounded(make_instance):
     service = make_instance({"limits.output_bytes": "100K"})
     first = service.post(
