@@ -60,16 +60,17 @@ def started(directory):
         f"include {directory}/etc/nginx/sites-available/cellpost; }}\n"
     )
     log = open(directory / "log", "ab")
-    processes = [
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        for command in (
-            [directory / "sbin" / "cellpost-keeper", "-c", conf],
-            [directory / "bin" / "cellpost", "-c", conf],
-            ["nginx", "-c", directory / "nginx.conf", "-g", "daemon off;"],
-        )
-    ]
+    processes = []
+
+    def start(*command):
+        processes.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
+
     site = f"http://127.0.0.1:{port}"
     try:
+        start(directory / "sbin" / "cellpost-keeper", "-c", conf)
+        wait_for((directory / "run" / "keeper.sock").exists, "the keeper")
+        start(directory / "bin" / "cellpost", "-c", conf)
+        start("nginx", "-c", directory / "nginx.conf", "-g", "daemon off;")
         wait_for(lambda: is_ready(site), "the service")
         yield directory, site
     finally:

@@ -171,6 +171,7 @@ def test_a_kernel_starts_clean(keeper, user):
         "JUPYTER_RUNTIME_DIR": f"{private}/jupyter",
         "XDG_CACHE_HOME": f"{private}/cache",
         "XDG_CONFIG_HOME": f"{private}/config",
+        "TMPDIR": private,
         "FROM_SPEC": "1",
         "UNKNOWN": "${nothing}",
         "BOTH": "conf",
