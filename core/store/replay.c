@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/store/leader.h"
 #include "core/store/pool.h"
 #include "core/store/record.h"
 #include "core/store/run_row.h"
@@ -161,43 +162,21 @@ int replay_cancel_requested(struct store *store, const char *task,
   return statement_step(statement, err);
 }
 
-struct leader {
-  char *id;
-  int64_t pid, pid_start;
-};
-static const struct field leader_fields[] = {
-    FIELD(struct leader, id, FIELD_TEXT),
-    FIELD(struct leader, pid, FIELD_INTEGER),
-    FIELD(struct leader, pid_start, FIELD_INTEGER),
-};
-static const struct shape leader_shape = {
-    leader_fields, COUNT_OF(leader_fields), sizeof(struct leader)};
-
-static int list_leaders(struct store *store, struct leader **ret, size_t *count,
-                        struct err *err) {
-  struct read CLEANUP(read_end) read;
-  if (read_begin(store, &read, err) < 0)
-    return -1;
-  return record_list(db_statement(read.db, "replay_instances"), &leader_shape,
-                     (void **)ret, count, err);
+static int lose_replays_of(struct store *store, const char *instance,
+                           const void *context, struct err *err) {
+  (void)context;
+  CLEANUP(mem_free_pointer) char *id = mem_copy_text(instance);
+  struct replay_record record = {.instance = id, .ended_at = clock_wall_us()};
+  return change(store, "replay_lose", &record, err);
 }
 
 int replay_close_lost(struct store *store,
                       bool (*alive)(int64_t pid, int64_t pid_start),
                       struct err *err) {
-  struct leader *leaders;
-  size_t count;
-  if (list_leaders(store, &leaders, &count, err) < 0)
-    return -1;
-  int result = 0;
-  for (size_t i = 0; i < count && result >= 0; i++) {
-    struct replay_record record = {.instance = leaders[i].id,
-                                   .ended_at = clock_wall_us()};
-    if (!alive(leaders[i].pid, leaders[i].pid_start))
-      result = change(store, "replay_lose", &record, err);
-  }
-  record_list_free(&leader_shape, leaders, count);
-  return result < 0 ? -1 : 0;
+  return leader_close_dead(store, "replay_instances", alive, lose_replays_of,
+                           NULL, err) < 0
+             ? -1
+             : 0;
 }
 
 int replay_list_runs(struct store *store, const char *task, const char *after,

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/store/leader.h"
 #include "core/store/pool.h"
 #include "core/store/run_row.h"
 #include "core/store/within.h"
@@ -148,28 +149,6 @@ int run_request_cancel(struct store *store, const char *id, const char *by,
   return write_commit(&write, err) < 0 ? -1 : open;
 }
 
-/* The instances that lead an open run. */
-struct leader {
-  char *id;
-  int64_t pid, pid_start;
-};
-static const struct field leader_fields[] = {
-    FIELD(struct leader, id, FIELD_TEXT),
-    FIELD(struct leader, pid, FIELD_INTEGER),
-    FIELD(struct leader, pid_start, FIELD_INTEGER),
-};
-static const struct shape leader_shape = {
-    leader_fields, COUNT_OF(leader_fields), sizeof(struct leader)};
-
-static int list_leaders(struct store *store, struct leader **ret, size_t *count,
-                        struct err *err) {
-  struct read CLEANUP(read_end) read;
-  if (read_begin(store, &read, err) < 0)
-    return -1;
-  return record_list(db_statement(read.db, "run_open_instances"), &leader_shape,
-                     (void **)ret, count, err);
-}
-
 static int lose_run(struct db *db, const char *id,
                     const struct run_record *words, struct err *err) {
   struct statement *statement = db_statement(db, "run_lose");
@@ -192,7 +171,8 @@ struct losing {
 
 /* Closes every open run of one instance; returns how many. */
 static int lose_runs_of(struct store *store, const char *instance,
-                        const struct losing *losing, struct err *err) {
+                        const void *context, struct err *err) {
+  const struct losing *losing = context;
   struct write CLEANUP(write_end) write;
   if (write_begin(store, &write, err) < 0)
     return -1;
@@ -221,18 +201,7 @@ int run_close_lost(struct store *store,
                    const struct run_record *words,
                    void (*tell)(void *context, const struct run_record *run),
                    void *context, struct err *err) {
-  struct losing losing = {words, tell, context};
-  struct leader *leaders;
-  size_t count;
-  if (list_leaders(store, &leaders, &count, err) < 0)
-    return -1;
-  int total = 0;
-  for (size_t i = 0; i < count && total >= 0; i++) {
-    if (alive(leaders[i].pid, leaders[i].pid_start))
-      continue;
-    int lost = lose_runs_of(store, leaders[i].id, &losing, err);
-    total = lost < 0 ? -1 : total + lost;
-  }
-  record_list_free(&leader_shape, leaders, count);
-  return total;
+  const struct losing losing = {words, tell, context};
+  return leader_close_dead(store, "run_open_instances", alive, lose_runs_of,
+                           &losing, err);
 }
