@@ -47,7 +47,7 @@ LDLIBS  := -lfcgi $(shell pkg-config --libs $(PACKAGES) 2>/dev/null) -lmagic -lm
 
 KEEPER_ONLY := core/keeper/main.c
 APP_ONLY    := fcgi/main.c
-LIB_SOURCES := $(filter-out $(KEEPER_ONLY) $(APP_ONLY),$(wildcard core/*/*.c fcgi/*.c))
+LIB_SOURCES := $(filter-out $(KEEPER_ONLY) $(APP_ONLY),$(wildcard core/*/*.c core/*/*/*.c fcgi/*.c fcgi/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/embedded.o \
                $(BUILD)/zygote_library.o
 LIBRARY     := $(BUILD)/libcellpost.a
@@ -58,15 +58,10 @@ FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
 EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py))
 
-# What a zygote loads (core/keeper/zygote_fork.h): never instrumented, since it
+# What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it
 # lives in a Python that is not.
-ZYGOTE_SOURCES := $(addprefix core/base/,buf.c clock.c crypto.c err.c fs.c id.c \
-                  json_utf8.c mem.c utf8.c) $(wildcard core/keeper/cgroup*.c) \
-                  $(addprefix core/keeper/,descendants.c exit_record.c jail.c \
-                  jail_filter.c jail_held.c jail_ids.c jail_landlock.c \
-                  jail_layer.c jail_limits.c jail_mount.c jail_mounts.c jail_namespaces.c \
-                  jail_notice.c jail_usage.c jail_watch.c kernel_process.c \
-                  log_ring.c process.c shim.c shim_order.c zygote_fork.c)
+ZYGOTE_SOURCES := $(wildcard $(addsuffix /*.c,core/base core/text core/json core/process \
+                  core/cgroup core/jail core/keeper/shim))
 ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \
                   -fstack-protector-strong -fPIC -fvisibility=hidden \
                   -ffunction-sections -fdata-sections -D_GNU_SOURCE -I. \
@@ -99,7 +94,7 @@ $(BUILD)/zygote.so: $(ZYGOTE_SOURCES:%.c=$(BUILD)/zygote/%.o)
 	@echo "  LD   $@"
 	$(Q)$(CC) -shared -s -Wl,--gc-sections -Wl,-z,defs -Wl,-z,relro,-z,now $^ -o $@
 
-$(BUILD)/zygote_library.o: core/keeper/zygote_library.S $(BUILD)/zygote.so
+$(BUILD)/zygote_library.o: core/keeper/zygote/zygote_library.S $(BUILD)/zygote.so
 	$(Q)$(CC) -DZYGOTE_LIBRARY='"$(BUILD)/zygote.so"' -c $< -o $@
 
 $(LIBRARY): $(LIB_OBJECTS)

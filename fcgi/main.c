@@ -8,19 +8,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/base/conf.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/conf/conf.h"
 #include "core/feed/publisher.h"
 #include "core/run/engine.h"
 #include "core/upkeep/routine.h"
-#include "fcgi/dispatch.h"
-#include "fcgi/doctor.h"
-#include "fcgi/door.h"
-#include "fcgi/listener.h"
-#include "fcgi/privilege.h"
-#include "fcgi/server.h"
-#include "fcgi/upkeep.h"
+#include "fcgi/cli/doctor.h"
+#include "fcgi/cli/privilege.h"
+#include "fcgi/cli/upkeep.h"
+#include "fcgi/http/dispatch.h"
+#include "fcgi/transport/door.h"
+#include "fcgi/transport/listener.h"
+#include "fcgi/transport/server.h"
 #include "fcgi/version.h"
 
 #define DEFAULT_CONF "/etc/cellpost/cellpost.conf"

@@ -94,7 +94,7 @@ bool crypto_equal(const void *a, const void *b, size_t size) {
 }
 
 /* From the system itself: a generator in this process would be the same in
- * every process that is forked from it (core/keeper/zygote_fork.h). */
+ * every process that is forked from it (core/keeper/shim/zygote_fork.h). */
 void crypto_random(void *bytes, size_t size) {
   unsigned char *place = bytes;
   while (size > 0) {

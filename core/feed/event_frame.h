@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/store/event.h"
 
 /* Each appends to `out`; -1 when that is full, which is then unchanged. */

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 
 static void lift(struct fence *fence, const struct event_text *event) {
   if (fence->until == 0 || fence->until > event->id)

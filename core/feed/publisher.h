@@ -8,8 +8,8 @@
 #ifndef CELLPOST_FEED_PUBLISHER_H
 #define CELLPOST_FEED_PUBLISHER_H
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 #include "core/store/store.h"
 
 #define PUBLISHER_BEHIND 10000

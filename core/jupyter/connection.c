@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/id.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 
 #define SCHEME "hmac-sha256"
 #define SOCKET_PATH_MAX 107 /* sun_path without its NUL, unix(7) */

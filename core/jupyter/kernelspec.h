@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 struct kernelspec {
   char *name;      /* directory name in lower case */

@@ -12,7 +12,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 #define WIRE_KEY_SIZE 256
 #define WIRE_ID_SIZE 128 /* a msg_id or session of ours, with its NUL */

@@ -16,9 +16,9 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/process.h"
 #include "core/keeper/registry.h"
 #include "core/keeper/strays.h"
+#include "core/process/process.h"
 
 struct shim_found {
   pid_t pid;

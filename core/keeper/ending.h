@@ -2,7 +2,7 @@
 #ifndef CELLPOST_KEEPER_ENDING_H
 #define CELLPOST_KEEPER_ENDING_H
 
-#include "core/keeper/exit_record.h"
+#include "core/process/exit_record.h"
 #include "core/store/kernel.h"
 
 struct ending {

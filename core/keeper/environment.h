@@ -3,7 +3,7 @@
 #ifndef CELLPOST_KEEPER_ENVIRONMENT_H
 #define CELLPOST_KEEPER_ENVIRONMENT_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* A kernel's PATH unless somebody sets another. */
 #define ENVIRONMENT_PATH "/usr/local/bin:/usr/bin:/bin"

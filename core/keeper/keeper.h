@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/conf.h"
-#include "core/keeper/control.h"
-#include "core/keeper/jail_host.h"
+#include "core/conf/conf.h"
+#include "core/control/control.h"
+#include "core/jail/jail_host.h"
 #include "core/keeper/loop.h"
 #include "core/keeper/places.h"
 #include "core/store/store.h"

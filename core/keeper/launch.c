@@ -17,8 +17,8 @@
 #include "core/keeper/environment.h"
 #include "core/keeper/profile.h"
 #include "core/keeper/shadow.h"
-#include "core/keeper/spare.h"
-#include "core/keeper/zygote.h"
+#include "core/keeper/zygote/spare.h"
+#include "core/keeper/zygote/zygote.h"
 #include "core/store/task.h"
 
 #define CONNECTION_FILE "connection.json"

@@ -16,9 +16,9 @@
 #ifndef CELLPOST_KEEPER_PLACES_H
 #define CELLPOST_KEEPER_PLACES_H
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
-#include "core/keeper/jail.h"
+#include "core/conf/conf.h"
+#include "core/jail/jail.h"
 
 struct places {
   struct jail jail; /* who app and kernels are */

@@ -3,8 +3,8 @@
 #ifndef CELLPOST_KEEPER_PROFILE_H
 #define CELLPOST_KEEPER_PROFILE_H
 
+#include "core/jail/jail_limits.h"
 #include "core/jupyter/kernelspec.h"
-#include "core/keeper/jail_limits.h"
 #include "core/keeper/keeper.h"
 
 /* What differs from kernel to kernel when it has no root of its own. */

@@ -14,11 +14,11 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/jail/jail_notice.h"
 #include "core/keeper/ending.h"
-#include "core/keeper/jail_notice.h"
-#include "core/keeper/log_ring.h"
-#include "core/keeper/process.h"
 #include "core/keeper/strays.h"
+#include "core/process/log_ring.h"
+#include "core/process/process.h"
 
 /* Between a kernel's death and the moment that its shim has written down how it
  * died lie a few hundred microseconds. */

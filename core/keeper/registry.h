@@ -8,7 +8,7 @@
 
 #include "core/base/id.h"
 #include "core/keeper/keeper.h"
-#include "core/keeper/shim.h"
+#include "core/keeper/shim/shim.h"
 #include "core/store/kernel.h"
 
 struct kernel {

@@ -13,7 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/control_message.h"
+#include "core/control/control_message.h"
 #include "core/keeper/verbs.h"
 
 #define BACKLOG 1024

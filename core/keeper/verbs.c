@@ -10,9 +10,9 @@
 #include "core/base/mem.h"
 #include "core/keeper/ending.h"
 #include "core/keeper/launch.h"
-#include "core/keeper/process.h"
 #include "core/keeper/registry.h"
-#include "core/keeper/spare.h"
+#include "core/keeper/zygote/spare.h"
+#include "core/process/process.h"
 
 struct waiter;
 typedef bool condition(struct keeper *keeper, const struct waiter *waiter);

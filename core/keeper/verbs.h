@@ -3,7 +3,7 @@
 #ifndef CELLPOST_KEEPER_VERBS_H
 #define CELLPOST_KEEPER_VERBS_H
 
-#include "core/keeper/control_message.h"
+#include "core/control/control_message.h"
 #include "core/keeper/keeper.h"
 #include "core/keeper/server.h"
 

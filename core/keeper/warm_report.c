@@ -6,8 +6,8 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/spare.h"
-#include "core/keeper/zygote_private.h"
+#include "core/keeper/zygote/spare.h"
+#include "core/keeper/zygote/zygote_private.h"
 
 static struct json *describe(const struct zygote *zygote) {
   static const char *const states[] = {[ZYGOTE_REFUSED] = "refused",

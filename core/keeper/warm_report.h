@@ -5,7 +5,7 @@
 #ifndef CELLPOST_KEEPER_WARM_REPORT_H
 #define CELLPOST_KEEPER_WARM_REPORT_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 #define WARM_REPORT_FILE "warm.json"
 

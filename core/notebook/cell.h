@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 struct code_cell {
   const char *id; /* 1..64 of [A-Za-z0-9_-], unique: the run id */

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* True for ^[a-zA-Z0-9_-]{1,64}$. */
 bool cell_is_id(const char *id);

@@ -10,8 +10,8 @@
 #include "core/base/crypto.h"
 #include "core/base/err.h"
 #include "core/base/fs.h"
-#include "core/base/json.h"
-#include "core/base/mime.h"
+#include "core/json/json.h"
+#include "core/mime/mime.h"
 
 struct media {
   char sha256[CRYPTO_SHA256_HEX];

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/notebook/terminal_store.h"
+#include "core/notebook/terminal/terminal_store.h"
 
 static bool starts_with(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;

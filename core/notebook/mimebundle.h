@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* True for application/json and application/<anything>+json. */
 bool mimebundle_is_json(const char *mime);

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 struct output_limits {
   size_t bytes;       /* kept, all outputs of the run together */

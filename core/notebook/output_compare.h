@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* Of two nbformat arrays: lists of lines are joined, and so are neighbouring
  * outputs of one stream. With `counts` execution counts must agree, too. */

@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
 #include "core/notebook/output.h"
-#include "core/notebook/terminal.h"
+#include "core/notebook/terminal/terminal.h"
 
 enum output_kind {
   OUTPUT_STREAM,

@@ -5,7 +5,7 @@
 #ifndef CELLPOST_NOTEBOOK_STREAM_JOIN_H
 #define CELLPOST_NOTEBOOK_STREAM_JOIN_H
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* Appends an output (takes the reference); text of the stream that stands last
  * goes on there. */

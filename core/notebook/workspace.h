@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
-#include "core/base/mime.h"
+#include "core/json/json.h"
+#include "core/mime/mime.h"
 
 struct workspace; /* one snapshot */
 

@@ -4,7 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/report/characters.h"
-#include "core/report/traceback.h"
+#include "core/report/traceback/traceback.h"
 
 #define CAUSE_LIMIT 300
 /* A run of identical lines is folded when so many repeats and so many bytes

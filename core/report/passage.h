@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/report/text.h"
 
 /* Where the error lies and the source lines there:

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/traceback.h"
+#include "core/report/traceback/traceback.h"
 
 #define MESSAGE_LIMIT 2000
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* All that the texts are made from. Pointers are borrowed and may be NULL. */
 struct text_source {

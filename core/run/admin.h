@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/run/engine.h"
 
 /* PUT: makes the task with its directories. settings: object of {kernelspec,

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/notebook/media.h"
 #include "core/notebook/output.h"
 #include "core/store/run.h"

@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
-#include "core/notebook/writer.h"
+#include "core/json/json.h"
+#include "core/notebook/writer/writer.h"
 #include "core/run/engine.h"
 
 /* Appends the heading of the section unless it is the notebook's last heading:

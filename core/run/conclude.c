@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/keeper/control.h"
+#include "core/control/control.h"
 #include "core/notebook/media.h"
 #include "core/report/text.h"
 #include "core/run/answer.h"

@@ -6,8 +6,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/report/hint.h"
-#include "core/report/traceback.h"
+#include "core/report/hint/hint.h"
+#include "core/report/traceback/traceback.h"
 #include "core/run/conclude.h"
 #include "core/run/engine_private.h"
 #include "core/run/quiet.h"

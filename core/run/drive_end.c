@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/keeper/control.h"
+#include "core/control/control.h"
 #include "core/run/drive.h"
 #include "core/run/engine_private.h"
 

@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/conf/conf.h"
+#include "core/json/json.h"
 #include "core/store/store.h"
 
 struct engine;

@@ -5,7 +5,7 @@
 #define CELLPOST_RUN_FILES_H
 
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/run/engine.h"
 
 /* {"task", "path", "entries": [{"name", "kind": "file"|"directory", "mime",

@@ -5,7 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/run/engine.h"
 #include "core/store/run_search.h"
 

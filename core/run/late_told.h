@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 /* The most that one answer tells: outputs, and bytes of them. */
 #define LATE_TOLD_MOST 100

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/cgroup/meter.h"
 #include "core/jupyter/cache.h"
-#include "core/keeper/meter.h"
-#include "core/notebook/writer.h"
+#include "core/notebook/writer/writer.h"
 #include "core/run/engine.h"
 #include "core/run/late_told.h"
 #include "core/store/kernel.h"

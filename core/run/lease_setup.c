@@ -49,7 +49,7 @@ static int compose_setup(const struct lease *lease, const char *source,
 
 static int set_up_python(struct lease *lease, int64_t deadline,
                          struct err *err) {
-  const char *source = embedded_text("core/run/setup.py");
+  const char *source = embedded_text("core/ipykernel/setup.py");
   char digest[CRYPTO_SHA256_HEX];
   crypto_sha256(source, strlen(source), digest);
   if (is_set_up(lease, digest)) {

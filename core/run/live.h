@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "core/base/id.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/notebook/output.h"
 #include "core/run/trail.h"
 #include "core/run/turn.h"

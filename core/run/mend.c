@@ -6,8 +6,8 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/process.h"
 #include "core/notebook/stream_join.h"
+#include "core/process/process.h"
 #include "core/run/answer.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/run/lease.h"
 #include "core/store/replay.h"
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
-#include "core/report/traceback.h"
+#include "core/json/json.h"
+#include "core/report/traceback/traceback.h"
 #include "core/run/engine.h"
 
 /* What was asked. Pointers are borrowed for the time of run_submit only.

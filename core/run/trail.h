@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/store/event.h"
 
 /* At most this much content a batch; more is counted, not kept: the outputs

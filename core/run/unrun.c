@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/report/hint.h"
+#include "core/report/hint/hint.h"
 #include "core/report/text.h"
 
 static const char *name_of(enum run_status status) {

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
 #include "core/feed/fence.h"
+#include "core/json/json.h"
 #include "core/run/engine.h"
 
 struct watch_start {

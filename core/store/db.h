@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "core/base/err.h"
-#include "core/base/json.h"
+#include "core/json/json.h"
 
 struct db;
 struct statement;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/store/store.h"
 
 struct event_record {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/store/artifact.h"
 #include "core/store/event.h"
 #include "core/store/store.h"

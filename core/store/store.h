@@ -15,8 +15,8 @@
 
 #include <stdint.h>
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 
 struct store;
 

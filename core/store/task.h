@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/json.h"
+#include "core/json/json.h"
 #include "core/store/store.h"
 
 struct task_record {

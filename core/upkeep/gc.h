@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 #include "core/store/store.h"
 
 struct gc_report {

@@ -2,8 +2,8 @@
 #ifndef CELLPOST_UPKEEP_ROUTINE_H
 #define CELLPOST_UPKEEP_ROUTINE_H
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 #include "core/store/store.h"
 
 struct routine;

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "core/base/conf.h"
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 
 struct verify_report {
   int64_t runs, artifacts, notebooks, cells; /* looked at */

@@ -10,8 +10,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
 #include "core/notebook/output_compare.h"
 #include "core/run/answer.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer_state.h"
+#include "core/json/json.h"
+#include "core/notebook/writer/writer_state.h"
 
 static void require(bool good) {
   if (!good)

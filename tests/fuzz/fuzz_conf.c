@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/conf.h"
 #include "core/base/mem.h"
+#include "core/conf/conf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

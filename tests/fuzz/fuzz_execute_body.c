@@ -9,9 +9,9 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
-#include "fcgi/accept.h"
-#include "fcgi/execute_body.h"
-#include "fcgi/host.h"
+#include "fcgi/handlers/execute_body.h"
+#include "fcgi/http/host.h"
+#include "fcgi/transport/accept.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/base/mime.h"
+#include "core/mime/mime.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

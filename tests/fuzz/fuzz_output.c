@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/notebook/cell.h"
 #include "core/notebook/cell_clean.h"
 #include "core/notebook/output.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/report/characters.h"
 #include "core/report/text.h"
 

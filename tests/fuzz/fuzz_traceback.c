@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/report/characters.h"
-#include "core/report/hint.h"
-#include "core/report/traceback.h"
+#include "core/report/hint/hint.h"
+#include "core/report/traceback/traceback.h"
 
 #define SEPARATOR 0x1E
 

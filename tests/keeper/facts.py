@@ -117,7 +117,7 @@ import json as _json
 print(_json.dumps(look(), default=str))
 '''
 
-SETUP = (ROOT / "core/run/setup.py").read_text()
+SETUP = (ROOT / "core/ipykernel/setup.py").read_text()
 
 
 def set_up(kernel):

@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer.h"
+#include "core/json/json.h"
+#include "core/notebook/writer/writer.h"
 
 #define NOTEBOOK "notebook.ipynb"
 #define MAYBE_UNUSED __attribute__((unused))

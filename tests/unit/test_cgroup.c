@@ -21,8 +21,8 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/keeper/cgroup.h"
-#include "core/keeper/cgroup_private.h"
+#include "core/cgroup/cgroup.h"
+#include "core/cgroup/cgroup_private.h"
 
 #define MIB (INT64_C(1) << 20)
 #define LIMIT_MS 10000

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/base/conf.h"
 #include "core/base/mem.h"
+#include "core/conf/conf.h"
 
 static struct err err;
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/keeper/control_message.h"
+#include "core/control/control_message.h"
 
 #define KERNEL "0193791a-5f2b-7c3d-8e4f-a0b1c2d3e4f5"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "fcgi/execute_body.h"
+#include "fcgi/handlers/execute_body.h"
 
 struct outcome {
   int result;

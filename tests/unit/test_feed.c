@@ -16,7 +16,7 @@
 #include "core/feed/event_frame.h"
 #include "core/feed/fence.h"
 #include "core/run/trail.h"
-#include "fcgi/watcher.h"
+#include "fcgi/live/watcher.h"
 
 #define RUN "0190a000-0000-7000-8000-00000000000a"
 #define OTHER "0190a000-0000-7000-8000-00000000000b"

@@ -2,7 +2,7 @@
  * look-up of distributions. */
 #include "tests/unit/traceback_fixture.h"
 
-#include "core/report/hint_modules.h"
+#include "core/report/hint/hint_modules.h"
 
 static char *compose(const struct hint_source *source) {
   struct buf hint = BUF_INIT(BUF_SMALL);

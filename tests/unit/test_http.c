@@ -10,12 +10,12 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "fcgi/accept.h"
-#include "fcgi/host.h"
-#include "fcgi/problem.h"
-#include "fcgi/router.h"
-#include "fcgi/run_places.h"
-#include "fcgi/stream.h"
+#include "fcgi/handlers/run_places.h"
+#include "fcgi/http/host.h"
+#include "fcgi/http/problem.h"
+#include "fcgi/http/router.h"
+#include "fcgi/live/stream.h"
+#include "fcgi/transport/accept.h"
 
 #define HOSTS "localhost 127.0.0.1  [::1]"
 

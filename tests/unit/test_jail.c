@@ -19,12 +19,12 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/keeper/exit_record.h"
-#include "core/keeper/jail_host.h"
-#include "core/keeper/jail_paths.h"
-#include "core/keeper/log_ring.h"
-#include "core/keeper/process.h"
-#include "core/keeper/shim.h"
+#include "core/jail/jail_host.h"
+#include "core/jail/jail_paths.h"
+#include "core/keeper/shim/shim.h"
+#include "core/process/exit_record.h"
+#include "core/process/log_ring.h"
+#include "core/process/process.h"
 
 #define LIMIT_MS 20000
 #define USER_ID 33 /* of the app, when the tests run as root */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/keeper/jail_limits.h"
+#include "core/jail/jail_limits.h"
 
 #define MIB (INT64_C(1) << 20)
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 
 #define U_FFFD "\xEF\xBF\xBD"
 /* A literal with its length, so that it may hold NULs. */

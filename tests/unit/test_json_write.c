@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

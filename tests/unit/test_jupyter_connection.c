@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/jupyter/connection.h"
 
 static void what_is_composed_can_be_parsed(void **state) {

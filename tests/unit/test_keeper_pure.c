@@ -15,14 +15,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/cull.h"
 #include "core/keeper/ending.h"
 #include "core/keeper/environment.h"
 #include "core/keeper/launch.h"
-#include "core/keeper/log_ring.h"
+#include "core/process/log_ring.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;

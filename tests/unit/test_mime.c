@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/base/mime.h"
+#include "core/mime/mime.h"
 #include "scratch.h"
 
 /* Headers of pictures 7 wide and 5 high. */

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/keeper/process.h"
+#include "core/process/process.h"
 
 static pid_t waiting_child(void) {
   pid_t child = fork();

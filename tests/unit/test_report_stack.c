@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "core/report/stack.h"
+#include "core/report/traceback/stack.h"
 
 static void lines_are_found(void **state) {
   (void)state;

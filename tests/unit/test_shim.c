@@ -22,10 +22,10 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/keeper/exit_record.h"
-#include "core/keeper/log_ring.h"
-#include "core/keeper/process.h"
-#include "core/keeper/shim.h"
+#include "core/keeper/shim/shim.h"
+#include "core/process/exit_record.h"
+#include "core/process/log_ring.h"
+#include "core/process/process.h"
 
 #define LIMIT_MS 20000
 

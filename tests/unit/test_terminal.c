@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/notebook/terminal.h"
+#include "core/notebook/terminal/terminal.h"
 
 #define GREEN "\x1b[32m"
 #define RED "\x1b[31m"

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "core/base/buf.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/json/json.h"
 #include "core/report/characters.h"
 #include "core/report/text.h"
-#include "core/report/traceback.h"
+#include "core/report/traceback/traceback.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;

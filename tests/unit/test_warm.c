@@ -16,12 +16,12 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/keeper/jail_filter.h"
+#include "core/jail/jail_filter.h"
 #include "core/keeper/keeper.h"
 #include "core/keeper/shadow.h"
-#include "core/keeper/shim_order.h"
-#include "core/keeper/spare_policy.h"
-#include "core/keeper/zygote.h"
+#include "core/keeper/shim/shim_order.h"
+#include "core/keeper/zygote/spare_policy.h"
+#include "core/keeper/zygote/zygote.h"
 #include "tests/unit/scratch.h"
 
 static void only_a_plain_ipykernel_suits(void **state) {

@@ -17,10 +17,10 @@
 #include <cmocka.h>
 
 #include "core/base/fs.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/report/hint.h"
-#include "core/report/traceback.h"
+#include "core/json/json.h"
+#include "core/report/hint/hint.h"
+#include "core/report/traceback/traceback.h"
 
 #define FIXTURES "tests/fixtures/tracebacks"
 #define FIXTURE_OPEN "\\u27e6"

@@ -1,0 +1,373 @@
+#include "core/keeper/zygote/zygote.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/keeper/environment.h"
+#include "core/keeper/launch.h"
+#include "core/keeper/profile.h"
+#include "core/keeper/zygote/zygote_private.h"
+#include "core/keeper/zygote/zygote_process.h"
+
+#define MOST 8                    /* kinds */
+#define READY_NS (120 * CLOCK_S)  /* for the imports */
+#define LEAVE_NS (5 * CLOCK_S)    /* from the end of the channel to SIGKILL */
+#define SETTLED_NS (60 * CLOCK_S) /* then earlier failures are forgiven */
+
+static void on_end(void *context);
+static void on_channel(void *context);
+static void on_words(void *context);
+
+static void drop_channels(struct zygote *zygote) {
+  loop_remove(&zygote->keeper->loop, &zygote->channel);
+  loop_remove(&zygote->keeper->loop, &zygote->words);
+}
+
+static void zygote_free(struct zygote *zygote) {
+  drop_channels(zygote);
+  loop_remove(&zygote->keeper->loop, &zygote->end);
+  zygote_clear_packages(zygote);
+  free(zygote->name);
+  free(zygote->note);
+  kernelspec_free_argv(zygote->program);
+  free(zygote->arguments);
+  environment_free(zygote->environment);
+  buf_free(&zygote->line);
+  free(zygote);
+}
+
+void zygote_note(struct zygote *zygote, const char *note) {
+  free(zygote->note);
+  zygote->note = note == NULL ? NULL : mem_copy_text(note);
+}
+
+void zygote_fail(struct zygote *zygote, const char *why) {
+  on_words(zygote);
+  zygote_note(zygote, why);
+  log_warning("zygote %s: %s: kernels start without it for now", zygote->name,
+              why);
+  drop_channels(zygote);
+  zygote_clear_packages(zygote);
+  if (zygote->ready_at != 0 &&
+      clock_monotonic_ns() - zygote->ready_at > SETTLED_NS)
+    zygote->failures = 0;
+  zygote->state = ZYGOTE_FAILED;
+  zygote->number = 0;
+  zygote->due = clock_monotonic_ns() + zygote_pause_ns(zygote->failures++);
+  if (zygote->end.descriptor >= 0)
+    kill(zygote->pid, SIGKILL);
+}
+
+static void leave(struct zygote *zygote) {
+  drop_channels(zygote);
+  zygote->state = ZYGOTE_LEAVING;
+  zygote->number = 0;
+  zygote->due = clock_monotonic_ns() + LEAVE_NS;
+}
+
+static int watch(struct zygote *zygote, struct loop_source *source,
+                 int descriptor, void (*ready)(void *), struct err *err) {
+  *source = (struct loop_source){descriptor, ready, zygote};
+  if (descriptor < 0)
+    return err_set(err, ERR_IO, "it cannot be watched");
+  if (loop_add(&zygote->keeper->loop, source, err) == 0)
+    return 0;
+  mem_close_descriptor(&source->descriptor);
+  return -1;
+}
+
+static int start_process(struct zygote *zygote, struct err *err) {
+  struct keeper *keeper = zygote->keeper;
+  struct zygote_process process;
+  const struct zygote_order order = {.program = zygote->program,
+                                     .name = zygote->name,
+                                     .arguments = zygote->arguments,
+                                     .preload = keeper->conf->preload,
+                                     .environment = zygote->environment};
+  if (zygote_process_start(&order, &process, err) != 0)
+    return -1;
+  zygote->pid = process.pid;
+  int failed = watch(zygote, &zygote->end, process.end, on_end, err);
+  failed |= watch(zygote, &zygote->channel, process.channel, on_channel, err);
+  failed |= watch(zygote, &zygote->words, process.words, on_words, err);
+  return failed;
+}
+
+static void start(struct zygote *zygote) {
+  struct err err = {0};
+  zygote->state = ZYGOTE_STARTING;
+  zygote->started_at = clock_monotonic_ns();
+  zygote->ready_at = 0;
+  zygote->due = zygote->started_at + READY_NS;
+  if (start_process(zygote, &err) != 0)
+    zygote_fail(zygote, err.text);
+}
+
+static void say_end(const struct zygote *zygote, int status) {
+  if (WIFSIGNALED(status))
+    log_info("zygote %s was ended by signal %d", zygote->name,
+             WTERMSIG(status));
+  else
+    log_info("zygote %s ended with exit code %d", zygote->name,
+             WEXITSTATUS(status));
+}
+
+/* Reaps it. A process that ends while nobody wants it to is started again. */
+static void on_end(void *context) {
+  struct zygote *zygote = context;
+  int status = 0;
+  on_words(zygote);
+  loop_remove(&zygote->keeper->loop, &zygote->end);
+  if (waitpid(zygote->pid, &status, 0) == zygote->pid &&
+      zygote->state != ZYGOTE_LEAVING)
+    say_end(zygote, status);
+  if (zygote->state == ZYGOTE_STARTING || zygote->state == ZYGOTE_READY)
+    zygote_fail(zygote, "it has ended");
+}
+
+static void say_line(struct zygote *zygote, const char *end) {
+  size_t length = (size_t)(end - zygote->line.data);
+  if (length > 0)
+    log_info("zygote %s: %.*s", zygote->name, (int)length, zygote->line.data);
+  length += length < zygote->line.length;
+  memmove(zygote->line.data, zygote->line.data + length,
+          zygote->line.length - length);
+  buf_truncate(&zygote->line, zygote->line.length - length);
+}
+
+/* Whole lines; one that is too long is cut. */
+static void say_lines(struct zygote *zygote) {
+  const char *end;
+  while (zygote->line.length > 0 &&
+         (end = memchr(zygote->line.data, '\n', zygote->line.length)) != NULL)
+    say_line(zygote, end);
+  if (zygote->line.length >= ZYGOTE_LINE)
+    say_line(zygote, zygote->line.data + zygote->line.length);
+}
+
+static void on_words(void *context) {
+  struct zygote *zygote = context;
+  char text[ZYGOTE_LINE / 2];
+  while (zygote->words.descriptor >= 0) {
+    ssize_t got = read(zygote->words.descriptor, text, sizeof text);
+    if (got < 0)
+      return;
+    if (got == 0)
+      loop_remove(&zygote->keeper->loop, &zygote->words);
+    buf_append(&zygote->line, text, (size_t)got);
+    say_lines(zygote);
+  }
+}
+
+/* The only thing that it says unasked. */
+static void on_channel(void *context) {
+  struct zygote *zygote = context;
+  static char text[BUF_CONTROL_MESSAGE];
+  struct err err = {0};
+  ssize_t got =
+      recv(zygote->channel.descriptor, text, sizeof text, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    return;
+  if (got <= 0 || zygote->state != ZYGOTE_STARTING) {
+    zygote_fail(zygote, "it has closed its channel");
+    return;
+  }
+  if (zygote_read_packages(zygote, text, (size_t)got, &err) != 0) {
+    zygote_fail(zygote, err.text);
+    return;
+  }
+  zygote->state = ZYGOTE_READY;
+  zygote_note(zygote, NULL);
+  zygote->ready_at = clock_monotonic_ns();
+  zygote->number = ++zygote->keeper->zygotes_made;
+  log_info("zygote %s is ready, pid %d, after %lld ms", zygote->name,
+           (int)zygote->pid,
+           (long long)((zygote->ready_at - zygote->started_at) / CLOCK_MS));
+}
+
+static struct zygote *find(const struct keeper *keeper, const char *name) {
+  for (struct zygote *zygote = keeper->zygotes; zygote != NULL;
+       zygote = zygote->next)
+    if (zygote->state != ZYGOTE_LEAVING && strcmp(zygote->name, name) == 0)
+      return zygote;
+  return NULL;
+}
+
+/* The interpreter and its options: what stands before "-m". */
+static char **program_of(const struct kernelspec *spec) {
+  char **list = kernelspec_expand_argv(spec, "");
+  size_t count = 0;
+  while (strcmp(list[count], "-m") != 0)
+    count++;
+  for (size_t i = count; list[i] != NULL; i++) {
+    free(list[i]);
+    if (i > count)
+      list[i] = NULL;
+  }
+  list[count] = NULL;
+  return list;
+}
+
+static void free_program(char ***list) { kernelspec_free_argv(*list); }
+
+static bool is_same_list(char *const *one, char *const *other) {
+  while (*one != NULL && *other != NULL && strcmp(*one, *other) == 0)
+    one++, other++;
+  return *one == NULL && *other == NULL;
+}
+
+/* What stands behind the module's name; the file is named later. */
+static char *arguments_of(const struct kernelspec *spec) {
+  char **list = launch_arguments(spec, "{connection_file}");
+  CLEANUP(json_done) struct json *words = json_array();
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
+  size_t place = 0;
+  while (strcmp(list[place], "-m") != 0)
+    place++;
+  for (place += 2; list[place] != NULL; place++)
+    json_push(words, json_string(list[place]));
+  kernelspec_free_argv(list);
+  json_write(words, &text);
+  return buf_take(&text);
+}
+
+static char **environment_of(const struct keeper *keeper,
+                             const struct kernelspec *spec) {
+  struct jail_limits limits;
+  CLEANUP(mem_free_pointer)
+  char *home = mem_format("%s/" ZYGOTE_DIRECTORY, keeper->places.run);
+  const struct profile_places places = {home, home, home};
+  if (jail_limits_read(keeper->conf, NULL, &limits, NULL) != 0)
+    return NULL;
+  return profile_environment(keeper, spec, &limits, &places, NULL);
+}
+
+static void make(struct keeper *keeper, const struct kernelspec *spec) {
+  struct zygote *zygote = mem_new(sizeof *zygote);
+  *zygote = (struct zygote){
+      .next = keeper->zygotes,
+      .keeper = keeper,
+      .name = mem_copy_text(spec->name),
+      .program = program_of(spec),
+      .arguments = arguments_of(spec),
+      .environment = environment_of(keeper, spec),
+      .line = BUF_INIT(2 * ZYGOTE_LINE),
+      .end.descriptor = -1,
+      .channel.descriptor = -1,
+      .words.descriptor = -1,
+  };
+  keeper->zygotes = zygote;
+  CLEANUP(mem_free_pointer)
+  char *distrust =
+      zygote_process_distrust(zygote->program[0], zygote->environment);
+  if (distrust == NULL) {
+    start(zygote);
+    return;
+  }
+  zygote->state = ZYGOTE_REFUSED;
+  zygote_note(zygote, distrust);
+  log_info("kernels of %s start without a zygote: %s", spec->name, distrust);
+}
+
+static size_t count_kinds(const struct keeper *keeper) {
+  size_t count = 0;
+  for (const struct zygote *zygote = keeper->zygotes; zygote != NULL;
+       zygote = zygote->next)
+    count++;
+  return count;
+}
+
+/* Ready or on the way, with the packages and the program of today. */
+static struct zygote *have(struct keeper *keeper,
+                           const struct kernelspec *spec) {
+  struct zygote *zygote = find(keeper, spec->name);
+  CLEANUP(free_program) char **program = program_of(spec);
+  CLEANUP(mem_free_pointer) char *arguments = arguments_of(spec);
+  const char *changed = zygote == NULL ? NULL : zygote_changed_package(zygote);
+  if (changed != NULL)
+    log_info("zygote %s is replaced: %s has changed", spec->name, changed);
+  if (zygote != NULL &&
+      (changed != NULL || !is_same_list(program, zygote->program) ||
+       strcmp(arguments, zygote->arguments) != 0)) {
+    leave(zygote);
+    zygote = NULL;
+  }
+  if (zygote == NULL && count_kinds(keeper) < MOST)
+    make(keeper, spec);
+  return find(keeper, spec->name);
+}
+
+struct zygote *zygote_find(struct keeper *keeper, const struct kernelspec *spec,
+                           char *const *environment) {
+  if (!keeper->conf->warm || keeper->closing || !zygote_suits(spec->argv))
+    return NULL;
+  struct zygote *zygote = have(keeper, spec);
+  if (zygote == NULL || zygote->state != ZYGOTE_READY ||
+      !zygote_agrees(environment, zygote->environment, keeper->conf->preload))
+    return NULL;
+  return zygote;
+}
+
+int64_t zygote_number(const struct zygote *zygote) { return zygote->number; }
+
+bool zygote_is_current(const struct keeper *keeper, int64_t number) {
+  for (const struct zygote *zygote = keeper->zygotes; zygote != NULL;
+       zygote = zygote->next)
+    if (zygote->number == number)
+      return number != 0 && zygote_changed_package(zygote) == NULL;
+  return false;
+}
+
+static int64_t turn(struct zygote *zygote, int64_t now) {
+  if (zygote->state == ZYGOTE_READY || zygote->state == ZYGOTE_REFUSED)
+    return KEEPER_NEVER;
+  if (now < zygote->due)
+    return zygote->due;
+  if (zygote->state == ZYGOTE_STARTING)
+    zygote_fail(zygote, "it is not ready in time");
+  else if (zygote->end.descriptor >= 0) {
+    kill(zygote->pid, SIGKILL);
+    zygote->due = now + LEAVE_NS;
+  } else if (zygote->state == ZYGOTE_FAILED && !zygote->keeper->closing)
+    start(zygote);
+  else
+    return KEEPER_NEVER;
+  return zygote->due;
+}
+
+int64_t zygote_turn(struct keeper *keeper) {
+  int64_t next = KEEPER_NEVER, now = clock_monotonic_ns();
+  struct zygote **place = &keeper->zygotes;
+  while (*place != NULL) {
+    struct zygote *zygote = *place;
+    if (zygote->state == ZYGOTE_LEAVING && zygote->end.descriptor < 0) {
+      *place = zygote->next;
+      zygote_free(zygote);
+      continue;
+    }
+    int64_t due = turn(zygote, now);
+    next = due < next ? due : next;
+    place = &zygote->next;
+  }
+  return next;
+}
+
+void zygote_close(struct keeper *keeper) {
+  while (keeper->zygotes != NULL) {
+    struct zygote *zygote = keeper->zygotes;
+    keeper->zygotes = zygote->next;
+    if (zygote->end.descriptor >= 0) {
+      kill(zygote->pid, SIGKILL);
+      waitpid(zygote->pid, NULL, 0);
+    }
+    zygote_free(zygote);
+  }
+}

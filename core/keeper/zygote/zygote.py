@@ -1,0 +1,235 @@
+"""A process that has imported what kernels import, and of which each kernel is
+a copy (core/keeper/zygote/zygote.h). Run as
+
+    python3 SCRIPT NAME ARGUMENTS PRELOAD… ROOM
+
+ARGUMENTS are those that kernels get behind "-m ipykernel_launcher", in JSON;
+ROOM is for what ps(1) shows of a kernel.
+
+Until the fork it keeps no thread, no socket, no event loop and no descriptor of
+a file: in the copies they would be broken, or shared. Whatever is random, or
+belongs to one process, is made anew after the fork (zygote_kernel.py)."""
+
+import sys
+
+del sys.path[0]  # the directory that this stands in: nothing is imported from it
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import types
+
+# core/keeper/shim/zygote_fork.h
+CHANNEL, LIBRARY, SCRIPT, KERNEL_SCRIPT, SETUP_SCRIPT = range(3, 8)
+
+# What a kernel needs in any case, and what its first cells would import.
+NEEDED = (
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "ipykernel.zmqshell",
+    "tornado.platform.asyncio",
+    "IPython.extensions.storemagic",
+    "faulthandler",
+    "multiprocessing.process",
+    "pickleshare",
+    "random",
+    "socket",
+    "tempfile",
+    "uuid",
+)
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def packages():
+    """Where modules come from, and when those places changed last."""
+    found = []
+    for path in sys.path:
+        try:
+            found.append([os.path.abspath(path), os.stat(path).st_mtime_ns])
+        except OSError:
+            pass
+    return found
+
+
+def descriptors():
+    found = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            os.fstat(int(name))
+            found.add(int(name))
+        except OSError:  # the listing's own
+            pass
+    return found
+
+
+def thread_count():
+    return len(os.listdir("/proc/self/task"))
+
+
+def end_helpers():
+    """Numeric libraries end their threads before a fork (pthread_atfork(3)) and
+    start them again when they need them."""
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def leftovers(known):
+    """What must not be there when kernels are forked, in words; or None."""
+    for number in sorted(descriptors() - known):
+        return f"it keeps {os.readlink(f'/proc/self/fd/{number}')} open"
+    if thread_count() > 1:
+        end_helpers()
+    if thread_count() > 1:
+        return "it starts threads"
+    return None
+
+
+def begin_again_without(name, why):
+    """What an import has left cannot be taken back."""
+    say(f"{name} is not preloaded: {why}")
+    words = list(sys.orig_argv)
+    words.remove(name)
+    os.execv(sys.executable, words)
+
+
+def preload(names, known):
+    for name in names:
+        try:
+            importlib.import_module(name)
+            settle(name)
+        except BaseException as error:
+            say(f"{name} is not preloaded: {type(error).__name__}: {error}")
+            continue
+        why = leftovers(known)
+        if why is not None:
+            begin_again_without(name, why)
+
+
+def settle(name):
+    """Beyond the import: what the first use would do."""
+    if name.partition(".")[0] == "matplotlib":
+        draw_once()
+        forget_matplotlib()
+
+
+def draw_once():
+    """Fonts are looked up, the renderer and the parts of a figure are loaded,
+    pyplot, too. The backend of notebooks looks for a running kernel when it is
+    imported, so a kernel must import it itself."""
+    import io
+
+    import IPython.core.pylabtools
+    import matplotlib.pyplot
+    import matplotlib_inline.backend_inline
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], label="1")
+    axes.set_title("1")
+    axes.legend()
+    FigureCanvasAgg(figure).print_figure(io.BytesIO(), format="png", bbox_inches="tight")
+    del matplotlib_inline.backend_inline
+    del sys.modules["matplotlib_inline.backend_inline"]
+
+
+def forget_matplotlib():
+    """Its fonts are open files, and its directories are those of this process."""
+    import matplotlib
+    import matplotlib.font_manager
+
+    matplotlib.font_manager._get_font.cache_clear()
+    gc.collect()
+    for name in ("get_configdir", "get_cachedir"):
+        plain = getattr(getattr(matplotlib, name), "__wrapped__", None)
+        if plain is not None and hasattr(matplotlib, "_logged_cached"):
+            setattr(matplotlib, name, matplotlib._logged_cached(name + "=%s")(plain))
+
+
+def close_null():
+    """IPython keeps /dev/null open; zygote_kernel.py opens it again."""
+    devnull = getattr(sys.modules.get("IPython.utils.io"), "devnull", None)
+    if devnull is not None:
+        devnull.close()
+
+
+def load_needed():
+    for name in NEEDED:
+        try:
+            importlib.import_module(name)
+        except ImportError:  # other versions have other parts
+            if name == NEEDED[0]:
+                raise
+    close_null()
+
+
+def open_library():
+    library = ctypes.PyDLL(f"/proc/self/fd/{LIBRARY}")
+    for name in ("zygote_arguments", "zygote_environment"):
+        getattr(library, name).restype = ctypes.POINTER(ctypes.c_char_p)
+    if library.zygote_open() != 0:
+        sys.exit("/proc/self/stat cannot be read")
+    return library
+
+
+def open_script(descriptor, name):
+    module = types.ModuleType(name)
+    with open(f"/proc/self/fd/{descriptor}", encoding="utf-8") as file:
+        exec(compile(file.read(), name + ".py", "exec"), module.__dict__)
+    return module
+
+
+def gather_names():
+    """A kernel looks at the names of all modules when it starts. Names that lie
+    side by side are on few pages of memory that must be copied then."""
+    for name in list(sys.modules):
+        module = sys.modules.pop(name)
+        sys.modules[(name + " ")[:-1]] = module
+
+
+def close_start():
+    """What was only for the start, unless it begins again."""
+    os.set_inheritable(CHANNEL, False)
+    for descriptor in (LIBRARY, SCRIPT, KERNEL_SCRIPT, SETUP_SCRIPT):
+        os.close(descriptor)
+
+
+def main():
+    gc.disable()
+    watched = packages()
+    known = descriptors()
+    environment = dict(os.environ)
+    library = open_library()
+    kernel = open_script(KERNEL_SCRIPT, "zygote_kernel")
+    load_needed()
+    preload(sys.argv[3:-1], known)
+    by_imports = {name: value for name, value in os.environ.items() if environment.get(name) != value}
+    setup = kernel.Setup(SETUP_SCRIPT)
+    app = kernel.prepare(json.loads(sys.argv[2]))
+    why = leftovers(known)
+    if why is not None:
+        sys.exit(f"ipykernel cannot be preloaded: {why}")
+    close_start()
+    library.zygote_call(f"cellpost-zygote {sys.argv[1]}".encode())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    gather_names()
+    gc.collect()
+    gc.freeze()
+    os.write(CHANNEL, json.dumps({"watched": watched}).encode())
+    ctypes.pythonapi.PyOS_BeforeFork()
+    if library.zygote_wait(CHANNEL) != 1:
+        os._exit(0)
+    ctypes.pythonapi.PyOS_AfterFork_Child()
+    kernel.run(library, app, setup, by_imports)
+
+
+main()

@@ -1,0 +1,375 @@
+#include "core/report/hint/hint.h"
+
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/report/characters.h"
+#include "core/report/hint/hint_modules.h"
+#include "core/report/passage.h"
+#include "core/report/traceback/traceback.h"
+
+#define NAME_SIZE 160
+#define LINE_LIMIT 160
+
+/* All that a hint function works on. `seen` is what the probe saw for this
+ * class, or NULL. */
+struct hint {
+  const struct hint_source *source;
+  const struct json *seen;
+  struct buf *out;
+};
+
+/* The text between the first pair of `quote` in the message. */
+static bool quoted(const char *text, char quote, char name[NAME_SIZE]) {
+  const char *start = text ? strchr(text, quote) : NULL;
+  const char *end = start ? strchr(start + 1, quote) : NULL;
+  if (end == NULL || end == start + 1 || end - start > NAME_SIZE)
+    return false;
+  size_t length = (size_t)(end - start) - 1;
+  memcpy(name, start + 1, length);
+  name[length] = '\0';
+  return true;
+}
+
+/* "a, b, c" of an array of strings; false when it is empty. */
+static bool add_list(struct buf *out, const char *before,
+                     const struct json *list, const char *after) {
+  size_t count = json_length(list);
+  if (count == 0)
+    return false;
+  buf_text(out, before);
+  for (size_t i = 0; i < count; i++) {
+    const char *item = json_text(json_at(list, i));
+    buf_format(out, "%s%s", i ? ", " : "", item ? item : "");
+  }
+  buf_text(out, after);
+  return true;
+}
+
+static void add_installing(struct hint *hint) {
+  buf_text(hint->out, hint->source->packages_allowed
+                          ? " It can be installed: POST it to this task's "
+                            "packages."
+                          : " Nothing can be installed here; use what is "
+                            "there.");
+}
+
+static void module_missing(struct hint *hint) {
+  char module[NAME_SIZE], distribution[NAME_SIZE];
+  if (!quoted(hint->source->evalue, '\'', module))
+    return;
+  const char *last = strrchr(module, '.');
+  const char *renamed = hint_renamed_module(module);
+  enum hint_known known =
+      hint_distribution(module, distribution, sizeof distribution);
+  bool parent = json_as_boolean(json_get(hint->seen, "parent"), false);
+  if (renamed != NULL) {
+    buf_format(hint->out, "There is no module %s. %s", module, renamed);
+    return;
+  }
+  if (last != NULL && parent && known != HINT_KNOWN) {
+    buf_format(hint->out, "%.*s is there, but has no module %s in it.",
+               (int)(last - module), module, last + 1);
+  } else if (known != HINT_UNKNOWN) {
+    buf_format(hint->out,
+               "The module %s comes with the distribution %s, which is not "
+               "installed.",
+               module, distribution);
+    add_installing(hint);
+    return;
+  } else {
+    buf_format(hint->out,
+               "The module %s is not installed; its distribution is probably "
+               "called %s, too.",
+               module, distribution);
+    add_installing(hint);
+  }
+  add_list(hint->out, " Modules with a close name that are there: ",
+           json_get(hint->seen, "close"), ".");
+}
+
+static void name_missing(struct hint *hint) {
+  char name[NAME_SIZE];
+  if (!quoted(hint->source->evalue, '\'', name))
+    return;
+  struct buf *out = hint->out;
+  const char *import = hint_usual_import(name);
+  bool told = add_list(
+      out, "Close names that exist: ", json_get(hint->seen, "close"), ".");
+  if (import != NULL)
+    buf_format(out, "%s%s is usually had by: %s.", told ? " " : "", name,
+               import);
+  else if (json_as_boolean(json_get(hint->seen, "module"), false))
+    buf_format(out, "%s%s is a module: import %s.", told ? " " : "", name,
+               name);
+  else if (!told && hint->seen != NULL)
+    buf_format(out,
+               "No name like %s exists in the kernel: define it first, or run "
+               "the cell that does.",
+               name);
+  if (!hint->source->state_kept)
+    buf_text(out, " The kernel was started anew, so names from earlier cells "
+                  "are gone.");
+}
+
+static void name_unbound(struct hint *hint) {
+  char name[NAME_SIZE];
+  if (quoted(hint->source->evalue, '\'', name))
+    buf_format(hint->out,
+               "The function assigns %s somewhere, so the name is local in all "
+               "of it: assign it first, or declare it global or nonlocal.",
+               name);
+}
+
+static void attribute_missing(struct hint *hint) {
+  const char *type = json_get_text(hint->seen, "type");
+  struct buf CLEANUP(buf_free) before = BUF_INIT(BUF_LINE);
+  buf_format(&before, "Close names in %s: ", type ? type : "it");
+  add_list(hint->out, buf_string(&before), json_get(hint->seen, "close"), ".");
+}
+
+/* The member's name for one of its keys and for all of them. */
+static const char *word_for_key(const char *kind) {
+  if (kind != NULL && strcmp(kind, "columns") == 0)
+    return "column";
+  return kind != NULL && strcmp(kind, "labels") == 0 ? "label" : "key";
+}
+
+static void key_missing(struct hint *hint) {
+  const struct json *seen = hint->seen, *some = json_get(seen, "some");
+  const char *container = json_get_text(seen, "container");
+  const char *key = json_get_text(seen, "key");
+  const char *word = word_for_key(json_get_text(seen, "kind"));
+  int64_t count = json_get_integer(seen, "count", -1);
+  struct buf *out = hint->out;
+  if (count < 0 || key == NULL)
+    return;
+  buf_format(out, "%s has no %s %s", container && *container ? container : "It",
+             word, key);
+  if (count == 0)
+    buf_text(out, ": it is empty.");
+  else
+    buf_format(out, " among its %lld %s%s.", (long long)count, word,
+               count == 1 ? "" : "s");
+  add_list(out, " Close: ", json_get(seen, "close"), ".");
+  bool all = (int64_t)json_length(some) == count;
+  add_list(out, all ? " It has: " : " The first are: ", some, ".");
+}
+
+static void file_missing(struct hint *hint) {
+  const struct json *seen = hint->seen, *entries = json_get(seen, "entries");
+  const char *directory = json_get_text(seen, "directory");
+  const char *missing = json_get_text(seen, "missing");
+  long long count = json_get_integer(seen, "count", 0);
+  struct buf *out = hint->out;
+  if (directory == NULL || missing == NULL)
+    return;
+  if (strcmp(directory, ".") == 0)
+    directory = "The working directory";
+  if (count == 0) {
+    buf_format(out, "%s is empty.", directory);
+    return;
+  }
+  buf_format(out, "%s has no %s.", directory, missing);
+  add_list(out, " Close: ", json_get(seen, "close"), ".");
+  add_list(out, " It holds: ", entries, "");
+  if ((size_t)count > json_length(entries))
+    buf_format(out, " and %lld more", count - (long long)json_length(entries));
+  buf_text(out, ".");
+}
+
+static void group_raised(struct hint *hint) {
+  const struct json *members = json_get(hint->seen, "members");
+  int64_t more = json_get_integer(hint->seen, "more", 0);
+  struct buf *out = hint->out;
+  for (size_t i = 0; i < json_length(members); i++) {
+    const struct json *member = json_at(members, i);
+    const char *text = json_get_text(member, "text");
+    int64_t line = json_get_integer(member, "line", 0);
+    int64_t cell = json_get_integer(member, "cell", 0);
+    buf_format(out, "%s%s", i ? "; " : "The group holds: ", text ? text : "");
+    if (line > 0 && cell > 0)
+      buf_format(out, " (In[%lld], line %lld)", (long long)cell,
+                 (long long)line);
+    else if (line > 0)
+      buf_format(out, " (line %lld)", (long long)line);
+  }
+  if (more > 0)
+    buf_format(out, "; and %lld more", (long long)more);
+  if (json_length(members) > 0)
+    buf_text(out, ".");
+}
+
+static void input_asked(struct hint *hint) {
+  buf_text(hint->out, "Nobody answers input() here: give its answers as the "
+                      "request's stdin lines, or write the values into the "
+                      "code.");
+}
+
+static void input_ended(struct hint *hint) {
+  buf_text(hint->out, "The lines given as stdin are used up: give as many as "
+                      "the code reads, or let it read fewer.");
+}
+
+static void exit_called(struct hint *hint) {
+  buf_text(hint->out, "sys.exit() ended this cell only; the kernel goes on.");
+}
+
+static void memory_short(struct hint *hint) {
+  buf_text(hint->out, "One allocation was larger than the memory that is "
+                      "free. Work on smaller parts, and free what is not "
+                      "needed with del.");
+}
+
+static void reply_missing(struct hint *hint) {
+  buf_text(hint->out, "Look at the effects of the code before it is run again. "
+                      "If other cells get no reply either, restart the kernel: "
+                      "POST to this task's restart.");
+}
+
+static void write_denied(struct hint *hint) {
+  buf_text(hint->out, "Only the working directory and /tmp can be written.");
+}
+
+static void system_failed(struct hint *hint) {
+  const char *message = hint->source->evalue ? hint->source->evalue : "";
+  if (strncmp(message, "[Errno 30]", 10) == 0)
+    write_denied(hint);
+  else if (strncmp(message, "[Errno 28]", 10) == 0)
+    buf_text(hint->out, "The disk is full: delete files that are not needed.");
+}
+
+static const struct {
+  const char *ename;
+  void (*compose)(struct hint *hint);
+} classes[] = {
+    {"ModuleNotFoundError", module_missing},
+    {"ImportError", attribute_missing},
+    {"NameError", name_missing},
+    {"UnboundLocalError", name_unbound},
+    {"AttributeError", attribute_missing},
+    {"KeyError", key_missing},
+    {"FileNotFoundError", file_missing},
+    {"ExceptionGroup", group_raised},
+    {"BaseExceptionGroup", group_raised},
+    {"StdinNotImplementedError", input_asked},
+    {"EOFError", input_ended},
+    {"SystemExit", exit_called},
+    {"MemoryError", memory_short},
+    {"NoReply", reply_missing},
+    {"PermissionError", write_denied},
+    {"OSError", system_failed},
+};
+
+static void class_of_error(struct hint *hint) {
+  for (size_t i = 0; i < COUNT_OF(classes); i++)
+    if (strcmp(classes[i].ename, hint->source->ename) == 0)
+      classes[i].compose(hint);
+}
+
+/* The line's number or its text. */
+static void add_running_line(struct buf *out, const char *line) {
+  if (line == NULL || line[0] == '\0')
+    return;
+  buf_text(out,
+           line[strspn(line, "0123456789")] == '\0' ? " in line " : " in: ");
+  characters_append_line(line, strlen(line), LINE_LIMIT, out);
+}
+
+static void timed_out(struct hint *hint) {
+  const struct hint_source *source = hint->source;
+  struct buf *out = hint->out;
+  buf_text(out, "The time limit");
+  if (source->timeout_ms > 0) {
+    buf_text(out, " of ");
+    passage_duration(source->timeout_ms, out);
+  }
+  buf_text(out, " was reached");
+  add_running_line(out, source->running_line);
+  buf_text(out, source->state_kept
+                    ? ". What was assigned before is still there."
+                    : ". The code did not let itself be interrupted, so the "
+                      "variables are lost; files are kept.");
+  buf_text(out, " Split the work into several cells, make it smaller, or ask "
+                "for a larger timeout.");
+}
+
+static void wrote_too_much(struct hint *hint) {
+  buf_text(hint->out, "Print less (a count, a summary, the first rows), or "
+                      "write it to a file.");
+  if (!hint->source->state_kept)
+    buf_text(hint->out, " All variables are lost; files are kept.");
+}
+
+static void add_size(struct buf *out, int64_t bytes) {
+  if (bytes >= INT64_C(1) << 30)
+    buf_format(out, "%.1f GiB", (double)bytes / (1 << 30));
+  else
+    buf_format(out, "%lld MiB", (long long)(bytes >> 20));
+}
+
+static void memory_exhausted(struct hint *hint) {
+  const struct hint_source *source = hint->source;
+  struct buf *out = hint->out;
+  buf_text(out, "The kernel needed more memory than its limit");
+  if (source->memory_limit > 0) {
+    buf_text(out, " of ");
+    add_size(out, source->memory_limit);
+  }
+  if (source->memory_peak > 0) {
+    buf_text(out, " (peak ");
+    add_size(out, source->memory_peak);
+    buf_text(out, ")");
+  }
+  if (source->state_kept)
+    buf_text(out, ", and the cell was interrupted before it was killed. "
+                  "Variables are kept. Free what is not needed with del, and "
+                  "load less at once (chunks, fewer columns, smaller types).");
+  else
+    buf_text(out, ". All variables are lost; files are kept. Load less at once "
+                  "(chunks, fewer columns, smaller types) and free what is not "
+                  "needed with del.");
+}
+
+static void kernel_died(struct hint *hint) {
+  buf_text(hint->out, "All variables are lost; files are kept. Run again the "
+                      "cells that define what is needed, and leave out what "
+                      "ended the process.");
+}
+
+static void run_lost(struct hint *hint) {
+  buf_text(hint->out, "The code may have ended or not: look at its effects "
+                      "before it is run again.");
+}
+
+static const struct {
+  const char *status;
+  void (*compose)(struct hint *hint);
+} statuses[] = {
+    {"error", class_of_error}, {"timeout", timed_out},
+    {"oom", memory_exhausted}, {"kernel_died", kernel_died},
+    {"lost", run_lost},        {"output_limit", wrote_too_much},
+};
+
+/* The probe's view belongs to this error when it is of the same class: the
+ * interpreter may still keep an older exception. */
+static const struct json *seen_of(const struct hint_source *source) {
+  const char *class = json_get_text(source->probe, "class");
+  if (class == NULL || strcmp(class, source->ename) != 0)
+    return NULL;
+  return json_get(source->probe, "seen");
+}
+
+int hint_compose(const struct hint_source *source, struct buf *out) {
+  struct hint_source known = *source;
+  known.ename = source->ename ? source->ename : "";
+  const char *status = source->status ? source->status : "";
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  struct hint hint = {&known, seen_of(&known), &text};
+  for (size_t i = 0; i < COUNT_OF(statuses); i++)
+    if (strcmp(statuses[i].status, status) == 0)
+      statuses[i].compose(&hint);
+  /* A fragment that starts with a blank stands alone. */
+  const char *start = buf_string(&text) + strspn(buf_string(&text), " ");
+  return traceback_strip_ansi(start, strlen(start), out);
+}

@@ -1,0 +1,261 @@
+#include "core/report/traceback/traceback.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/mem.h"
+#include "core/report/characters.h"
+#include "core/report/traceback/frames.h"
+
+#define NAME_LIMIT 200
+#define MESSAGE_LIMIT 2000
+#define TRACEBACK_LIMIT 16000 /* characters */
+#define LINES_LIMIT 200
+#define LINE_LIMIT 1000
+#define CAUSES_LIMIT 10
+
+static bool is_python(const struct traceback_source *source) {
+  return source->language != NULL &&
+         strcasecmp(source->language, "python") == 0;
+}
+
+static void trim_end(struct buf *text) {
+  while (text->length > 0 && strchr(" \t\n", text->data[text->length - 1]))
+    buf_truncate(text, text->length - 1);
+}
+
+/* A member of the error without terminal control, cut to `limit`. */
+static void take_plain(const struct json *error, const char *key, size_t limit,
+                       struct buf *out) {
+  const struct json *value = json_get(error, key);
+  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (json_text(value) == NULL)
+    return;
+  traceback_strip_ansi(json_text(value), json_text_length(value), &plain);
+  trim_end(&plain);
+  characters_append(buf_string(&plain), plain.length, limit, out);
+}
+
+/* SyntaxErrors end in the name of the file that a cell is compiled from, with
+ * the compiled line: "invalid syntax (89836390.py, line 2)". For a cell, both
+ * are told better elsewhere. */
+static void drop_file(struct buf *message) {
+  char *open =
+      message->length ? memrchr(message->data, '(', message->length) : NULL;
+  if (open == NULL || open == message->data || open[-1] != ' ')
+    return;
+  if (strstr(open, ", line ") != NULL &&
+      message->data[message->length - 1] == ')')
+    buf_truncate(message, (size_t)(open - message->data) - 1);
+}
+
+/* The line in "(89836390.py, line 2)", for formats that have it nowhere else.
+ */
+static int64_t line_in_message(const struct json *error) {
+  const char *message = json_get_text(error, "evalue");
+  const char *place = message ? strrchr(message, '(') : NULL;
+  const char *line = place ? strstr(place, ", line ") : NULL;
+  return line ? strtol(line + strlen(", line "), NULL, 10) : 0;
+}
+
+static bool is_syntax_error(const char *ename) {
+  return strcmp(ename, "SyntaxError") == 0 ||
+         strcmp(ename, "IndentationError") == 0 ||
+         strcmp(ename, "TabError") == 0;
+}
+
+/* Mends the place of a SyntaxError where IPython tells it in part: 8.0 leaves
+ * the line number to the message, 9 calls the cell "<string>" for a TabError.
+ * True when the fault is in the cell itself. */
+static bool mend_syntax_frame(struct chain *chain, const struct json *error) {
+  struct link *last = chain_last(chain);
+  struct frame *frame =
+      last && last->count ? &last->frames[last->count - 1] : NULL;
+  if (frame == NULL)
+    return false;
+  if (frame->kind == FRAME_CELL && frame->line == 0)
+    frame->line = line_in_message(error);
+  if (last->count == 1 && frame->kind == FRAME_FILE && frame->caret > 0 &&
+      strcmp(frame->file, "<string>") == 0)
+    frame->kind = FRAME_CELL;
+  return frame->kind == FRAME_CELL;
+}
+
+static int64_t called_line(const struct link *link, const struct frame *frame) {
+  if (frame->mine)
+    return 0;
+  while (frame-- > link->frames)
+    if (frame->mine && frame->line > 0)
+      return frame->line;
+  return 0;
+}
+
+static void set_place(struct json *report, const struct chain *chain,
+                      const struct traceback_source *source) {
+  const struct link *link;
+  const struct frame *frame = chain_deepest(chain, &link);
+  if (frame == NULL)
+    return;
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  frame_write_source(frame, source->code, source->code_length, 0, &text);
+  trim_end(&text);
+  json_set_integer(report, "line", frame->line);
+  if (text.length > 0)
+    json_set(report, "source", json_string_n(text.data, text.length));
+  int64_t column = frame_column(frame, source->code, source->code_length);
+  if (column > 0)
+    json_set_integer(report, "column", column);
+  if (frame->mine)
+    return;
+  json_set(report, "cell", frame->cell > 0 ? json_integer(frame->cell) : NULL);
+  int64_t called = called_line(link, frame);
+  if (called > 0)
+    json_set_integer(report, "called_line", called);
+}
+
+void traceback_set_place(struct json *report, const char *code,
+                         size_t code_length, int64_t line) {
+  if (line <= 0)
+    return;
+  struct frame frame = {.kind = FRAME_CELL, .mine = true, .line = line};
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  frame_write_source(&frame, code, code_length, 0, &text);
+  trim_end(&text);
+  json_set_integer(report, "line", line);
+  if (text.length > 0)
+    json_set(report, "source", json_string_n(text.data, text.length));
+}
+
+static void set_place_of_r(struct json *report,
+                           const struct traceback_source *source) {
+  int64_t line, column;
+  if (!traceback_place_of_r(source, &line, &column))
+    return;
+  traceback_set_place(report, source->code, source->code_length, line);
+  if (column > 0)
+    json_set_integer(report, "column", column);
+}
+
+static struct json *list_causes(const struct chain *chain) {
+  struct json *causes = json_array();
+  for (size_t i = chain->count;
+       i-- > 1 && json_length(causes) < CAUSES_LIMIT;) {
+    struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
+    link_write_name(&chain->links[i - 1], &name);
+    json_push(causes, json_string_n(buf_string(&name), name.length));
+  }
+  return causes;
+}
+
+/* Pushes the lines of a text, each cut to LINE_LIMIT. */
+static void push_lines(struct json *lines, const char *text, size_t length) {
+  const char *end = text + length;
+  while (text < end) {
+    const char *line_end = memchr(text, '\n', (size_t)(end - text));
+    const char *stop = line_end ? line_end : end;
+    struct buf CLEANUP(buf_free) line = BUF_INIT(BUF_SMALL);
+    characters_append_line(text, (size_t)(stop - text), LINE_LIMIT, &line);
+    json_push(lines, json_string_n(buf_string(&line), line.length));
+    text = line_end ? line_end + 1 : end;
+  }
+}
+
+/* Head and tail of too many lines. */
+static void cap_lines(struct json *lines) {
+  size_t count = json_length(lines);
+  if (count <= LINES_LIMIT)
+    return;
+  size_t head = LINES_LIMIT / 4, dropped = count - LINES_LIMIT + 1;
+  struct buf CLEANUP(buf_free) marker = BUF_INIT(BUF_LINE);
+  buf_format(&marker, "[… %zu lines left out …]", dropped);
+  json_remove_at(lines, head, dropped - 1);
+  json_replace_at(lines, head, json_string(buf_string(&marker)));
+}
+
+static struct json *lines_of(const struct buf *text) {
+  struct json *lines = json_array();
+  struct buf CLEANUP(buf_free) capped = BUF_INIT(BUF_SMALL);
+  characters_append(buf_string(text), text->length, TRACEBACK_LIMIT, &capped);
+  push_lines(lines, buf_string(&capped), capped.length);
+  cap_lines(lines);
+  return lines;
+}
+
+/* What another kernel sent, or IPython without any frame: as it is. */
+static void write_as_sent(const struct json *error, const char *heading,
+                          struct buf *out) {
+  const struct json *traceback = json_get(error, "traceback");
+  for (size_t i = 0; i < json_length(traceback); i++) {
+    const struct json *element = json_at(traceback, i);
+    if (json_text(element) == NULL)
+      continue;
+    traceback_strip_ansi(json_text(element), json_text_length(element), out);
+    trim_end(out);
+    buf_byte(out, '\n');
+  }
+  if (out->length < 2) {
+    buf_reset(out);
+    buf_text(out, heading);
+  }
+}
+
+static struct json *write_traceback(const struct chain *chain,
+                                    const struct traceback_source *source,
+                                    const char *heading) {
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (source->style == TRACEBACK_MINIMAL)
+    buf_text(&text, heading);
+  else if (is_python(source))
+    chain_write(chain, source, heading, &text);
+  else
+    write_as_sent(source->error, heading, &text);
+  trim_end(&text);
+  return lines_of(&text);
+}
+
+/* ename, evalue and the heading made of both; the chain of a Python error.
+ */
+static struct json *start_report(const struct traceback_source *source,
+                                 struct chain *chain, struct buf *heading) {
+  struct buf CLEANUP(buf_free) ename = BUF_INIT(BUF_SMALL);
+  struct buf CLEANUP(buf_free) evalue = BUF_INIT(BUF_SMALL);
+  struct json *report = json_object();
+  take_plain(source->error, "ename", NAME_LIMIT, &ename);
+  take_plain(source->error, "evalue", MESSAGE_LIMIT, &evalue);
+  if (is_python(source)) {
+    chain_read_python(json_get(source->error, "traceback"), chain);
+    if (is_syntax_error(buf_string(&ename)) &&
+        mend_syntax_frame(chain, source->error))
+      drop_file(&evalue);
+    chain_settle(chain, source);
+  }
+  buf_format(heading, evalue.length && ename.length ? "%s: %s" : "%s%s",
+             buf_string(&ename), buf_string(&evalue));
+  json_set(report, "ename", json_string_n(buf_string(&ename), ename.length));
+  json_set(report, "evalue", json_string_n(buf_string(&evalue), evalue.length));
+  return report;
+}
+
+struct json *traceback_report(const struct traceback_source *given) {
+  struct traceback_source source = *given;
+  struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (source.code != NULL)
+    traceback_strip_ansi(source.code, source.code_length, &code);
+  source.code = buf_string(&code);
+  source.code_length = code.length;
+  struct chain CLEANUP(chain_free) chain = {0};
+  struct buf CLEANUP(buf_free) heading = BUF_INIT(BUF_SMALL);
+  struct json *report = start_report(&source, &chain, &heading);
+  json_set(report, "traceback",
+           write_traceback(&chain, &source, buf_string(&heading)));
+  json_set(report, "line", NULL);
+  json_set(report, "source", NULL);
+  if (is_python(&source))
+    set_place(report, &chain, &source);
+  else
+    set_place_of_r(report, &source);
+  json_set(report, "causes", list_causes(&chain));
+  json_set_text(report, "hint", source.hint);
+  return report;
+}

@@ -1,0 +1,116 @@
+#include "fcgi/handlers/execute_body.h"
+
+#include <string.h>
+
+#include "core/base/mem.h"
+
+#define FOREVER 31536000.0 /* a year, in seconds */
+#define MOST_BYTES 1.0e15
+
+static const char *const images[] = {"inline", "link", NULL};
+static const char *const tracebacks[] = {[TRACEBACK_CONTEXT] = "context",
+                                         [TRACEBACK_PLAIN] = "plain",
+                                         [TRACEBACK_MINIMAL] = "minimal",
+                                         NULL};
+
+#define AT(member) offsetof(struct execute_body, member)
+
+static const struct field fields[] = {
+    {"code", FIELD_CODE, true, AT(code), 0, 0, NULL},
+    {"timeout", FIELD_NUMBER, false, AT(timeout), 0, FOREVER, NULL},
+    {"section", FIELD_TEXT, false, AT(section), 1, 500, NULL},
+    {"images", FIELD_CHOICE, false, AT(images), 0, 0, images},
+    {"stdin", FIELD_TEXTS, false, AT(stdin_lines), 0, 10000, NULL},
+    {"silent", FIELD_BOOLEAN, false, AT(silent), 0, 0, NULL},
+    {"tags", FIELD_TAGS, false, AT(tags), 0, 64, NULL},
+    {"wait", FIELD_BOOLEAN, false, AT(wait), 0, 0, NULL},
+    {"text_limit", FIELD_INTEGER, false, AT(text_limit), 1, MOST_BYTES, NULL},
+    {"output_bytes", FIELD_INTEGER, false, AT(output_bytes), 1, MOST_BYTES,
+     NULL},
+    {"outputs", FIELD_INTEGER, false, AT(outputs), 1, MOST_BYTES, NULL},
+    {"image_bytes", FIELD_INTEGER, false, AT(image_bytes), 1, MOST_BYTES, NULL},
+    {"traceback", FIELD_CHOICE, false, AT(traceback), 0, 0, tracebacks},
+};
+
+static const struct execute_body nothing_asked = {
+    .timeout = -1, .wait = true, .traceback = TRACEBACK_CONTEXT};
+
+int execute_body_read(const struct json *object, struct execute_body *ret,
+                      struct json **details, struct err *err) {
+  struct execute_body body = nothing_asked;
+  if (fields_read(object, fields, COUNT_OF(fields), &body, details, err) != 0)
+    return -1;
+  *ret = body;
+  return 0;
+}
+
+int execute_body_code(const char *bytes, size_t length,
+                      struct execute_body *ret, struct json **details,
+                      struct err *err) {
+  if (length == 0)
+    return err_set(err, ERR_INVALID, "the body is empty, there is no code");
+  if (!json_utf8_valid(bytes, length))
+    return err_set(err, ERR_INVALID, "the code is not valid UTF-8");
+  if (fields_check_code("code", bytes, length, details, err) < 0)
+    return -1;
+  *ret = nothing_asked;
+  ret->code = (struct field_code){bytes, length};
+  return 0;
+}
+
+/* As the JSON that a body would have: numbers and truth values are read, of the
+ * rest its text is left for the table to judge. */
+static struct json *value_of(const struct field *field, const char *text) {
+  struct json *value = NULL;
+  if (field->type != FIELD_TEXT && field->type != FIELD_CHOICE &&
+      json_parse(text, strlen(text), &JSON_RULES_REQUEST, &value, NULL) == 0)
+    return value;
+  return json_string(text);
+}
+
+int execute_body_query(const struct request_parameter *parameters, size_t count,
+                       struct execute_body *ret, struct json **keep,
+                       struct json **details, struct err *err) {
+  struct json *object CLEANUP(json_done) = json_object();
+  for (size_t i = 0; i < count; i++)
+    for (size_t f = 1; f < COUNT_OF(fields); f++)
+      if (strcmp(fields[f].name, parameters[i].name) == 0)
+        json_set(object, fields[f].name,
+                 value_of(&fields[f], parameters[i].value));
+  struct execute_body body = *ret;
+  /* "code", the first field, is the body itself. */
+  if (fields_read(object, fields + 1, COUNT_OF(fields) - 1, &body, details,
+                  err) != 0)
+    return -1;
+  *ret = body;
+  *keep = MEM_STEAL(object);
+  return 0;
+}
+
+int execute_check_key(const char *key, struct err *err) {
+  size_t length = 0;
+  while (key[length] > ' ' && key[length] < 0x7f)
+    length++;
+  if (length == 0 || length > 255 || key[length] != '\0')
+    return err_set(err, ERR_INVALID,
+                   "Idempotency-Key: wanted are 1 to 255 visible ASCII "
+                   "characters");
+  return 0;
+}
+
+void execute_body_fill(const struct execute_body *body,
+                       struct run_request *request) {
+  request->code = body->code.bytes;
+  request->code_length = body->code.length;
+  request->timeout = body->timeout;
+  request->section = body->section;
+  request->images_linked = body->images == 1;
+  request->stdin_lines = body->stdin_lines;
+  request->silent = body->silent;
+  request->tags = body->tags;
+  request->text_limit = body->text_limit;
+  request->output_bytes = body->output_bytes;
+  request->outputs = body->outputs;
+  request->image_bytes = body->image_bytes;
+  request->traceback = (enum traceback_style)body->traceback;
+}

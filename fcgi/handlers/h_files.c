@@ -1,0 +1,43 @@
+/* /v1/tasks/{task}/files and what is beneath */
+#include "core/run/files.h"
+
+#include "core/base/mem.h"
+#include "fcgi/http/handler.h"
+
+static int list(struct call *call, const char *path, struct err *err) {
+  int64_t limit;
+  struct json *answer CLEANUP(json_done) = NULL;
+  const char *after = request_parameter(call->request, "after");
+  if (request_integer(call->request, "limit", 1, 1000, 200, &limit, err) != 0 ||
+      files_list(call->engine, call->task, path, after, (int)limit, &answer,
+                 err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}
+
+int handle_list_files(struct call *call, struct err *err) {
+  return list(call, "", err);
+}
+
+int handle_list_directory(struct call *call, struct err *err) {
+  return list(call, call->path, err);
+}
+
+int handle_put_file(struct call *call, struct err *err) {
+  const struct buf *body = &call->request->body;
+  struct json *answer CLEANUP(json_done) = NULL;
+  int made = files_put(call->engine, call->task, call->path, buf_string(body),
+                       body->length, &answer, err);
+  if (made < 0)
+    return -1;
+  if (made == 1)
+    reply_header(call->reply, "Location", json_get_text(answer, "uri"));
+  return reply_json(call->reply, made == 1 ? 201 : 200, answer, err);
+}
+
+int handle_delete_file(struct call *call, struct err *err) {
+  struct json *answer CLEANUP(json_done) = NULL;
+  if (files_delete(call->engine, call->task, call->path, &answer, err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}

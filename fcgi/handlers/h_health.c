@@ -1,0 +1,99 @@
+/* /healthz, /readyz, /metrics and /v1/capabilities */
+#include "core/base/mem.h"
+#include "core/jail/jail_report.h"
+#include "core/keeper/warm_report.h"
+#include "fcgi/http/handler.h"
+#include "fcgi/version.h"
+
+/* This process answers. */
+int handle_health(struct call *call, struct err *err) {
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "status", "ok");
+  return reply_json(call->reply, 200, answer, err);
+}
+
+/* And a run would find a keeper and a registry that can be written. */
+int handle_ready(struct call *call, struct err *err) {
+  struct err reason;
+  if (!engine_is_ready(call->engine, &reason))
+    return err_set(err, ERR_UNAVAILABLE, "%s", reason.text);
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "status", "ready");
+  return reply_json(call->reply, 200, answer, err);
+}
+
+int handle_metrics(struct call *call, struct err *err) {
+  (void)err;
+  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  metrics_write(call->metrics, &text);
+  reply_text(call->reply, 200, "text/plain; version=0.0.4; charset=utf-8",
+             buf_string(&text), text.length);
+  return 0;
+}
+
+static struct json *texts(const char *const *list) {
+  struct json *array = json_array();
+  for (; *list != NULL; list++)
+    json_push(array, json_string(*list));
+  return array;
+}
+
+static struct json *limits(const struct conf *conf) {
+  struct json *object = json_object();
+  json_set_integer(object, "body_bytes", conf->body_bytes);
+  json_set_integer(object, "code_bytes", conf->code_bytes);
+  json_set(object, "timeout", json_number(conf->timeout));
+  json_set(object, "timeout_max", json_number(conf->timeout_max));
+  json_set_integer(object, "queue", conf->queue);
+  json_set_integer(object, "watchers", conf->watchers);
+  json_set_integer(object, "kernels", conf->max_kernels);
+  json_set_integer(object, "output_bytes", conf->output_bytes);
+  json_set_integer(object, "output_bytes_hard", conf->output_bytes_hard);
+  json_set_integer(object, "outputs", conf->outputs);
+  json_set_integer(object, "image_bytes", conf->image_bytes);
+  json_set_integer(object, "inline_image_bytes", conf->inline_image_bytes);
+  json_set_integer(object, "text_limit", conf->text_limit);
+  json_set_integer(object, "memory", conf->memory);
+  json_set_integer(object, "memory_max", conf->memory_max);
+  json_set_integer(object, "pids", conf->pids);
+  json_set_integer(object, "pids_max", conf->pids_max);
+  json_set(object, "cpus", json_number(conf->cpus));
+  json_set(object, "cpus_max", json_number(conf->cpus_max));
+  json_set_integer(object, "workspace_bytes", conf->workspace_bytes);
+  json_set_integer(object, "workspace_bytes_max", conf->workspace_bytes_max);
+  json_set_integer(object, "workspace_files", conf->workspace_files);
+  json_set_integer(object, "workspace_files_max", conf->workspace_files_max);
+  return object;
+}
+
+/* As the keeper found it when it started; null: none has. */
+static struct json *jail(const struct conf *conf) {
+  struct json *report = NULL;
+  return jail_report_read(conf->run_directory, &report, NULL) == 0 ? report
+                                                                   : NULL;
+}
+
+/* As the keeper tells it at present; null: none has. */
+static struct json *warm(const struct conf *conf) {
+  struct json *report = NULL;
+  return warm_report_read(conf->run_directory, &report, NULL) == 0 ? report
+                                                                   : NULL;
+}
+
+/* What a client may count on here, without trying. */
+int handle_capabilities(struct call *call, struct err *err) {
+  static const char *const bodies[] = {"application/json", "text/x-python",
+                                       NULL};
+  static const char *const answers[] = {"application/json", "text/event-stream",
+                                        "application/x-ndjson", NULL};
+  struct json *answer CLEANUP(json_done) = json_object();
+  json_set_text(answer, "version", CELLPOST_VERSION);
+  json_set_text(answer, "kernelspec", call->conf->kernelspec);
+  json_set_boolean(answer, "auto_create", call->conf->auto_create);
+  json_set(answer, "execute_bodies", texts(bodies));
+  json_set(answer, "execute_answers", texts(answers));
+  json_set(answer, "limits", limits(call->conf));
+  json_set(answer, "jail", jail(call->conf));
+  json_set(answer, "warm", warm(call->conf));
+  return reply_json(call->reply, 200, answer, err);
+}

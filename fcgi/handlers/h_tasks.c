@@ -1,0 +1,124 @@
+/* /v1/tasks and /v1/tasks/{task} but for its runs */
+#include <string.h>
+
+#include "core/base/mem.h"
+#include "core/jail/jail_limits.h"
+#include "core/run/admin.h"
+#include "fcgi/http/fields.h"
+#include "fcgi/http/handler.h"
+
+/* What PUT takes. The values are checked here and handed on as they came. */
+struct task_settings {
+  const char *kernelspec;
+  const struct json *environment;
+  const struct json *limits;
+  struct field_code init_code;
+  bool replay_after_death;
+  bool strict;
+};
+
+#define AT(member) offsetof(struct task_settings, member)
+
+static const struct field settings_fields[] = {
+    {"kernelspec", FIELD_TEXT, false, AT(kernelspec), 1, 255, NULL},
+    {"env", FIELD_ENVIRONMENT, false, AT(environment), 0, 256, NULL},
+    {"limits", FIELD_OBJECT, false, AT(limits), 0, 0, NULL},
+    {"init_code", FIELD_CODE, false, AT(init_code), 0, 0, NULL},
+    {"replay_after_death", FIELD_BOOLEAN, false, AT(replay_after_death), 0, 0,
+     NULL},
+    {"strict", FIELD_BOOLEAN, false, AT(strict), 0, 0, NULL},
+};
+
+int handle_list_tasks(struct call *call, struct err *err) {
+  int64_t limit;
+  struct json *answer CLEANUP(json_done) = NULL;
+  const char *after = request_parameter(call->request, "after");
+  if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) != 0 ||
+      admin_list_tasks(call->engine, after, (int)limit, &answer, err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}
+
+/* As the keeper will read them. */
+static int check_limits(struct call *call, const struct json *limits,
+                        struct err *err) {
+  struct jail_limits unused;
+  if (jail_limits_read(call->conf, limits, &unused, err) == 0)
+    return 0;
+  json_free(call->details);
+  call->details = json_object();
+  json_set_text(call->details, "field", "limits");
+  return -1;
+}
+
+int handle_put_task(struct call *call, struct err *err) {
+  struct task_settings settings = {.kernelspec = NULL};
+  struct json *empty CLEANUP(json_done) = json_object();
+  struct json *answer CLEANUP(json_done) = NULL;
+  const struct json *body = call->body == NULL ? empty : call->body;
+  if (fields_read(body, settings_fields, COUNT_OF(settings_fields), &settings,
+                  &call->details, err) != 0 ||
+      check_limits(call, settings.limits, err) != 0)
+    return -1;
+  int made = admin_put_task(call->engine, call->task, body, call->caller.name,
+                            &answer, err);
+  if (made < 0)
+    return -1;
+  CLEANUP(mem_free_pointer)
+  char *uri = mem_format("/v1/tasks/%s", call->task);
+  if (made == 1)
+    reply_header(call->reply, "Location", uri);
+  return reply_json(call->reply, made == 1 ? 201 : 200, answer, err);
+}
+
+int handle_describe_task(struct call *call, struct err *err) {
+  struct json *answer CLEANUP(json_done) = NULL;
+  if (admin_describe_task(call->engine, call->task, &answer, err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}
+
+int handle_delete_task(struct call *call, struct err *err) {
+  int64_t purge;
+  struct json *answer CLEANUP(json_done) = NULL;
+  if (request_integer(call->request, "purge", 0, 1, 0, &purge, err) != 0 ||
+      admin_delete_task(call->engine, call->task, purge == 1, call->caller.name,
+                        &answer, err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}
+
+int handle_interrupt_task(struct call *call, struct err *err) {
+  struct json *answer CLEANUP(json_done) = NULL;
+  if (admin_interrupt_task(call->engine, call->task, call->caller.name, &answer,
+                           err) != 0)
+    return -1;
+  return reply_json(call->reply, 200, answer, err);
+}
+
+struct restart_body {
+  bool replay;
+};
+
+static const struct field restart_fields[] = {
+    {"replay", FIELD_BOOLEAN, false, offsetof(struct restart_body, replay), 0,
+     0, NULL},
+};
+
+int handle_restart_task(struct call *call, struct err *err) {
+  struct restart_body body = {.replay = false};
+  struct json *empty CLEANUP(json_done) = json_object();
+  struct json *answer CLEANUP(json_done) = NULL;
+  if (fields_read(call->body == NULL ? empty : call->body, restart_fields,
+                  COUNT_OF(restart_fields), &body, &call->details, err) != 0)
+    return -1;
+  if (body.replay && call_take_place(call, err) != 0)
+    return -1;
+  int result = body.replay
+                   ? admin_replay_task(call->engine, call->task,
+                                       call->caller.name, &answer, err)
+                   : admin_restart_task(call->engine, call->task,
+                                        call->caller.name, &answer, err);
+  call_give_place(call);
+  return result != 0 ? -1 : reply_json(call->reply, 200, answer, err);
+}

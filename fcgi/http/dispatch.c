@@ -1,0 +1,244 @@
+#include "fcgi/http/dispatch.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "fcgi/http/fields.h"
+#include "fcgi/http/handler.h"
+#include "fcgi/http/host.h"
+#include "fcgi/http/problem.h"
+#include "fcgi/http/router.h"
+#include "fcgi/transport/accept.h"
+
+/* A fault whose status is not that of its kind. */
+struct failure {
+  struct err err;
+  int status; /* 0: that of the kind */
+};
+
+static int check_host(const struct call *call, struct failure *failure) {
+  const char *host = request_header(call->request, "HTTP_HOST");
+  if (host_is_served(host, call->conf->hosts))
+    return 0;
+  failure->status = 421;
+  return err_set(&failure->err, ERR_DENIED,
+                 "host \"%.200s\" is not served here; the key \"hosts\" in "
+                 "cellpost.conf names those that are",
+                 host == NULL ? "" : host);
+}
+
+static bool is_reading(const char *method) {
+  return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+/* Programs send no Origin; a browser always does when a page of another origin
+ * makes it send something that may change state (Fetch, "origin header"). */
+static int check_origin(const struct call *call, struct failure *failure) {
+  const char *origin = request_header(call->request, "HTTP_ORIGIN");
+  const char *host = request_header(call->request, "HTTP_HOST");
+  if (is_reading(call->request->method) || host_is_own_origin(origin, host))
+    return 0;
+  return err_set(&failure->err, ERR_DENIED,
+                 "a page of origin \"%.200s\" may not do this", origin);
+}
+
+/* The segments from `at` on. One that holds a slash is not two. */
+static int join_path(struct call *call, size_t at, char **path,
+                     struct err *err) {
+  struct buf CLEANUP(buf_free) joined = BUF_INIT(BUF_SMALL);
+  for (size_t i = at; at != 0 && i < call->request->segment_count; i++) {
+    if (strchr(call->request->segments[i], '/') != NULL)
+      return err_set(err, ERR_INVALID, "the name of a file holds no slash");
+    buf_format(&joined, "%s%s", i == at ? "" : "/", call->request->segments[i]);
+  }
+  if (at != 0)
+    call->path = *path = buf_take(&joined);
+  return 0;
+}
+
+static int find_route(struct call *call, struct route_match *match,
+                      struct failure *failure) {
+  struct buf CLEANUP(buf_free) allow = BUF_INIT(BUF_LINE);
+  const struct request *request = call->request;
+  if (router_match(routes, route_count, request->method, request->segments,
+                   request->segment_count, match, &allow, &failure->err) == 0) {
+    call->task = match->task;
+    call->run = match->run;
+    return 0;
+  }
+  if (allow.length != 0) {
+    failure->status = 405;
+    reply_header(call->reply, "Allow", buf_string(&allow));
+  }
+  return -1;
+}
+
+static bool is_listed(const char *name, const char *list) {
+  size_t length = strlen(name);
+  while (length != 0 && list != NULL && *list != '\0') {
+    size_t next = strcspn(list, " ");
+    if (next == length && strncmp(list, name, length) == 0)
+      return true;
+    list += next;
+    list += strspn(list, " ");
+  }
+  return false;
+}
+
+static int check_query(const struct call *call, const struct route *route,
+                       struct failure *failure) {
+  for (size_t i = 0; i < call->request->parameter_count; i++) {
+    const char *name = call->request->parameters[i].name;
+    if (is_listed(name, route->parameters))
+      continue;
+    return err_set(&failure->err, ERR_FIELD,
+                   "unknown query parameter \"%.100s\"%s%s", name,
+                   route->parameters == NULL ? "" : "; known are: ",
+                   route->parameters == NULL ? "" : route->parameters);
+  }
+  return 0;
+}
+
+/* Before the body is read: what is not taken need not be sent. */
+static int check_type(struct call *call, const struct route *route,
+                      struct failure *failure) {
+  const char *type = request_header(call->request, "CONTENT_TYPE");
+  if (route->body == ROUTE_BODY_BYTES)
+    return 0;
+  call->body_is_code =
+      route->body == ROUTE_BODY_CODE && accept_is_type(type, "text/x-python");
+  if (call->body_is_code || accept_is_type(type, "application/json"))
+    return 0;
+  if (route->body != ROUTE_BODY_CODE && !request_has_body(call->request))
+    return 0;
+  return err_set(&failure->err, ERR_MEDIA_TYPE,
+                 "the body's Content-Type is \"%.100s\"; taken is "
+                 "application/json%s, in UTF-8",
+                 type == NULL ? "" : type,
+                 route->body == ROUTE_BODY_CODE ? " or text/x-python" : "");
+}
+
+static int read_body(struct call *call, const struct route *route,
+                     struct json **body, struct failure *failure) {
+  struct request *request = call->request;
+  if (check_type(call, route, failure) != 0 ||
+      request_read_body(request, call->conf->body_bytes, &failure->err) != 0)
+    return -1;
+  bool absent = request->body.length == 0 && route->body != ROUTE_BODY_CODE;
+  if (absent || call->body_is_code || route->body == ROUTE_BODY_BYTES)
+    return 0;
+  if (fields_parse(buf_string(&request->body), request->body.length, body,
+                   &failure->err) != 0)
+    return -1;
+  call->body = *body;
+  return route->body != ROUTE_BODY_NONE
+             ? 0
+             : fields_read(*body, NULL, 0, NULL, &call->details, &failure->err);
+}
+
+static int serve_route(struct call *call, const struct route_match *match,
+                       struct failure *failure) {
+  struct json *body CLEANUP(json_done) = NULL;
+  char *path CLEANUP(mem_free_pointer) = NULL;
+  const struct route *route = match->route;
+  if (join_path(call, match->path_at, &path, &failure->err) != 0 ||
+      check_origin(call, failure) != 0 ||
+      auth_identify(call->request, &call->caller, &failure->err) != 0 ||
+      check_query(call, route, failure) != 0 ||
+      read_body(call, route, &body, failure) != 0)
+    return -1;
+  log_set_task(call->task);
+  return route->handle(call, &failure->err);
+}
+
+int call_take_place(struct call *call, struct err *err) {
+  if (!call->has_place && run_places_take(&call->metrics->places, err) != 0)
+    return -1;
+  call->has_place = true;
+  return 0;
+}
+
+void call_give_place(struct call *call) {
+  if (call->has_place)
+    run_places_give(&call->metrics->places);
+  call->has_place = false;
+}
+
+static void answer_failure(struct call *call, const struct failure *failure) {
+  if (problem_is_internal(failure->err.kind))
+    log_error("%s", failure->err.text);
+  call_give_place(call);
+  reply_problem(call->reply, failure->status, &failure->err, call->details);
+}
+
+static void log_request(const struct call *call, const struct route *route,
+                        int64_t started) {
+  const struct request *request = call->request;
+  double ms = (double)(clock_monotonic_ns() - started) / (double)CLOCK_MS;
+  const char *target = request->target == NULL ? "" : request->target;
+  if (route != NULL && route->quiet)
+    log_debug("%s %.500s %d in %.1f ms", request->method, target,
+              call->reply->status, ms);
+  else
+    log_info("%s %.500s %d in %.1f ms, %llu bytes", request->method, target,
+             call->reply->status, ms, (unsigned long long)call->reply->bytes);
+}
+
+static void count(struct metrics *metrics, int status) {
+  size_t class = (size_t)status / 100;
+  if (class < COUNT_OF(metrics->answered))
+    atomic_fetch_add(&metrics->answered[class], 1);
+}
+
+/* A run whose client did not want to wait. Its record tells how it ended. */
+static void go_on(struct call *call) {
+  struct err err;
+  struct json *answer CLEANUP(json_done) = NULL;
+  log_set_run(run_ticket_id(call->unfinished));
+  if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) !=
+      0)
+    log_warning("the run was not carried out: %s", err.text);
+  run_ticket_free(call->unfinished);
+}
+
+static void serve(struct call *call, struct door *door) {
+  int64_t started = clock_monotonic_ns();
+  struct failure failure = {.status = 0};
+  struct route_match match = {.route = NULL};
+  int opened = request_open(call->request, door, &failure.err);
+  reply_open(call->reply, call->request);
+  log_set_request(call->request->id);
+  if (opened != 0 || check_host(call, &failure) != 0 ||
+      find_route(call, &match, &failure) != 0 ||
+      serve_route(call, &match, &failure) != 0)
+    answer_failure(call, &failure);
+  log_request(call, match.route, started);
+  reply_finish(call->reply);
+  count(call->metrics, call->reply->status);
+}
+
+void dispatch(struct engine *engine, struct metrics *metrics,
+              struct broadcast *broadcast, struct door *door) {
+  struct request request;
+  struct reply reply;
+  struct call call = {.engine = engine,
+                      .conf = engine_conf(engine),
+                      .metrics = metrics,
+                      .broadcast = broadcast,
+                      .request = &request,
+                      .reply = &reply};
+  atomic_fetch_add(&metrics->in_progress, 1);
+  serve(&call, door);
+  if (call.unfinished != NULL)
+    go_on(&call);
+  call_give_place(&call);
+  json_free(call.details);
+  reply_free(&reply);
+  request_free(&request);
+  atomic_fetch_sub(&metrics->in_progress, 1);
+  log_set_request(NULL);
+  log_set_task(NULL);
+  log_set_run(NULL);
+}

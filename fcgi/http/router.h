@@ -1,0 +1,52 @@
+/* Which handler answers which method and path. The table stands in routes.c;
+ * matching is pure. */
+#ifndef CELLPOST_FCGI_HTTP_ROUTER_H
+#define CELLPOST_FCGI_HTTP_ROUTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "fcgi/http/handler.h"
+
+/* What a route takes as its body. */
+enum route_body {
+  ROUTE_BODY_NONE,   /* nothing; an empty JSON object is let pass */
+  ROUTE_BODY_OBJECT, /* application/json, may be absent */
+  ROUTE_BODY_CODE,   /* application/json or text/x-python, required */
+  ROUTE_BODY_BYTES,  /* anything, of any type, may be empty */
+};
+
+struct route {
+  const char *method;
+  const char *pattern; /* "/v1/tasks/{task}/runs" */
+  handler *handle;
+  enum route_body body;
+  const char *parameters; /* of the query, spaces between; NULL: none */
+  bool quiet;             /* asked for all the time: no log line */
+};
+
+extern const struct route routes[];
+extern const size_t route_count;
+
+/* What a path matched. The texts are borrowed from the segments. */
+struct route_match {
+  const struct route *route;
+  const char *task; /* what stood for {task}, checked; or NULL */
+  const char *run;
+  /* {path}, which ends a pattern, stands for one segment and all that follow
+   * it: those from here on; 0: none. */
+  size_t path_at;
+};
+
+/* Finds the route. HEAD matches GET. ERR_NOT_FOUND: no such path;
+ * ERR_INVALID: what stands for {task} or {run} is no such id, also when it
+ * holds slashes; ERR_DENIED: the path is there, but not for this method, and
+ * `allow` (an Allow header, RFC 9110, 10.2.1) receives the methods that are.
+ * Pure. */
+int router_match(const struct route *table, size_t count, const char *method,
+                 char *const *segments, size_t segment_count,
+                 struct route_match *ret, struct buf *allow, struct err *err);
+
+#endif

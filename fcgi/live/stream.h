@@ -1,0 +1,45 @@
+/* A streamed answer: events as they come, one final event.
+ *
+ * The thread that runs a cell must never wait for a slow reader: events go
+ * through a bounded queue to a thread of the stream's own, which writes. When
+ * the queue is full events are dropped, and an event "gap" tells how many, in
+ * their place. The final event is never dropped. A client that is gone is no
+ * error: what is sent to it goes nowhere.
+ *
+ * Server-sent events (WHATWG HTML, 9.2): "event: TYPE\ndata: JSON\n\n", keep-
+ * alives are comments. NDJSON: {"type": TYPE, "content": JSON} a line, keep-
+ * alives are lines of type "keepalive". */
+#ifndef CELLPOST_FCGI_LIVE_STREAM_H
+#define CELLPOST_FCGI_LIVE_STREAM_H
+
+#include "core/json/json.h"
+#include "fcgi/http/reply.h"
+#include "fcgi/transport/accept.h"
+
+/* Bytes not yet written, from which on events are dropped. The one event that
+ * passes it is kept, whatever its size. */
+#define STREAM_QUEUE ((size_t)16 << 20)
+
+struct stream;
+
+/* Nothing is written before the first event. `format` is not ACCEPT_JSON. */
+struct stream *stream_open(struct reply *reply, enum accept_format format);
+
+/* True once an event was sent: the status of the response is then 200. */
+bool stream_is_started(const struct stream *stream);
+
+/* Queues an event; never waits. type "keepalive" has no content. */
+void stream_event(struct stream *stream, const char *type,
+                  const struct json *content);
+
+/* Sends the final event (type NULL: none), waits until everything is written
+ * or the client is gone, and releases the stream. */
+void stream_close(struct stream *stream, const char *type,
+                  const struct json *content);
+
+/* One event as it stands in the response. Pure; -1 when `out` is full, which
+ * is then unchanged. */
+int stream_frame(enum accept_format format, const char *type,
+                 const struct json *content, struct buf *out);
+
+#endif
