@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
-#include "core/report/traceback/traceback.h"
+#include "core/text/ansi.h"
+#include "core/text/characters.h"
 
 #define CAUSE_LIMIT 300
 /* A run of identical lines is folded when so many repeats and so many bytes
@@ -21,7 +21,7 @@ static int append_line_end(struct buf *out) {
 static int append_plain(const char *text, size_t length, size_t limit,
                         struct buf *out) {
   struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_ANSWER);
-  if (traceback_strip_ansi(text, length, &plain) < 0)
+  if (ansi_strip(text, length, &plain) < 0)
     return -1;
   return characters_append(buf_string(&plain), plain.length, limit, out);
 }
@@ -145,16 +145,6 @@ int passage_files(const struct json *files, size_t most, struct buf *out) {
   if (count > most)
     failed |= buf_format(out, "[… and %zu files more]\n", count - most);
   return failed;
-}
-
-int passage_duration(int64_t milliseconds, struct buf *out) {
-  if (milliseconds < 1000)
-    return buf_format(out, "%lld ms", (long long)milliseconds);
-  int64_t tenths = (milliseconds + 50) / 100;
-  if (tenths % 10 == 0 || tenths >= 1000)
-    return buf_format(out, "%lld s", (long long)(tenths / 10));
-  return buf_format(out, "%lld.%lld s", (long long)(tenths / 10),
-                    (long long)(tenths % 10));
 }
 
 struct word {

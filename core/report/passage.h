@@ -9,7 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/json/json.h"
-#include "core/report/text.h"
+#include "core/report/text_source.h"
 
 /* Where the error lies and the source lines there:
  *   Error in line 3 of cell In[1] (called from line 2 of this cell):
@@ -36,9 +36,6 @@ int passage_fold(const char *text, size_t length, struct buf *out);
 
 /* One line per file that was created, changed or deleted, at most `most`. */
 int passage_files(const struct json *files, size_t most, struct buf *out);
-
-/* "2 s", "1.5 s", "250 ms" */
-int passage_duration(int64_t milliseconds, struct buf *out);
 
 /* What a status means, in a sentence without its full stop; what a kernel state
  * means for the variables, at the end of a run of that status. NULL for ok and

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/traceback/traceback.h"
+#include "core/text/ansi.h"
 
 #define MESSAGE_LIMIT 2000
 
@@ -26,7 +26,7 @@ static void start_line(struct walk *walk) {
 
 static void add_plain(struct walk *walk, const struct json *text) {
   walk->failed |=
-      traceback_strip_ansi(json_text(text), json_text_length(text), walk->out);
+      ansi_strip(json_text(text), json_text_length(text), walk->out);
 }
 
 /* Only a change of channel is marked, so that ordinary output reads as it was
@@ -98,7 +98,7 @@ static void add_types(struct walk *walk, const struct json *data) {
       continue;
     start_line(walk);
     walk->failed |= buf_text(walk->out, "[");
-    walk->failed |= traceback_strip_ansi(mime, strlen(mime), walk->out);
+    walk->failed |= ansi_strip(mime, strlen(mime), walk->out);
     if (json_kind(value) == JSON_STRING)
       walk->failed |=
           buf_format(walk->out, ", %zu byte%s", json_text_length(value),

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
 #include "core/report/passage.h"
+#include "core/text/amount.h"
+#include "core/text/characters.h"
 
 #define PROMPT_LIMIT 4000
 #define MESSAGE_LIMIT 600
@@ -30,7 +31,7 @@ static int append_status(const struct text_source *source, struct buf *out) {
   int failed = buf_format(out, "Status: %s: %s", source->status, meaning);
   if (strcmp(source->status, "timeout") == 0 && source->timeout_ms > 0) {
     failed |= buf_text(out, " of ");
-    failed |= passage_duration(source->timeout_ms, out);
+    failed |= amount_of_time(source->timeout_ms, out);
   }
   if (source->ended_by != NULL)
     failed |= buf_format(out, ", ended by %s", source->ended_by);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
 #include "core/report/passage.h"
+#include "core/text/amount.h"
+#include "core/text/characters.h"
 
 #define FILES_TOLD 20
 
@@ -25,7 +26,7 @@ static int append_limit(const struct text_source *source, struct buf *out) {
   int failed = 0;
   if (is_timeout && source->timeout_ms > 0) {
     failed |= buf_text(out, " of ");
-    failed |= passage_duration(source->timeout_ms, out);
+    failed |= amount_of_time(source->timeout_ms, out);
   }
   if (source->ended_by != NULL)
     failed |= buf_format(out, ", ended by %s", source->ended_by);

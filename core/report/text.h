@@ -2,28 +2,8 @@
 #ifndef CELLPOST_REPORT_TEXT_H
 #define CELLPOST_REPORT_TEXT_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "core/base/buf.h"
-#include "core/json/json.h"
-
-/* All that the texts are made from. Pointers are borrowed and may be NULL. */
-struct text_source {
-  const char *status;         /* ok, error, timeout, … */
-  const struct json *outputs; /* nbformat array */
-  const struct json *images;  /* the answer's images: {mime, uri, width, height,
-                                 bytes, output} */
-  const struct json *files;   /* the answer's files */
-  const struct json *error;   /* the answer's error object */
-  const char *kernel_state;   /* kept, fresh, lost: after the run */
-  const char *kernel_reason;
-  const char *ended_by;      /* which step ended the run: "SIGINT", … */
-  const char *full_text_uri; /* where the whole text is */
-  int64_t wall_ms;
-  int64_t timeout_ms; /* 0: none */
-  size_t limit;       /* characters (code points) */
-};
+#include "core/report/text_source.h"
 
 /* `text`: stdout, stderr, results (richest readable text: markdown, latex,
  * text/plain; never html) and image placeholders in order, without ANSI,

@@ -9,8 +9,8 @@
 
 #include "core/base/mem.h"
 #include "core/json/json.h"
-#include "core/report/characters.h"
 #include "core/report/text.h"
+#include "core/text/characters.h"
 
 /* The last line and the marker take no more than this. */
 #define LEAST_LIMIT 700

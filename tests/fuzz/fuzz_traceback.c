@@ -9,9 +9,9 @@
 
 #include "core/base/mem.h"
 #include "core/json/json.h"
-#include "core/report/characters.h"
 #include "core/report/hint/hint.h"
 #include "core/report/traceback/traceback.h"
+#include "core/text/characters.h"
 
 #define SEPARATOR 0x1E
 

@@ -11,9 +11,10 @@
 #include "core/base/buf.h"
 #include "core/base/mem.h"
 #include "core/json/json.h"
-#include "core/report/characters.h"
 #include "core/report/text.h"
 #include "core/report/traceback/traceback.h"
+#include "core/text/ansi.h"
+#include "core/text/characters.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;
@@ -413,8 +414,7 @@ static void terminal_control_is_stripped(void **state) {
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
     struct buf out = BUF_INIT(BUF_LINE);
-    assert_int_equal(
-        traceback_strip_ansi(cases[i].from, strlen(cases[i].from), &out), 0);
+    assert_int_equal(ansi_strip(cases[i].from, strlen(cases[i].from), &out), 0);
     assert_string_equal(buf_string(&out), cases[i].to);
     buf_free(&out);
   }

@@ -4,7 +4,7 @@
 
 #include <dirent.h>
 
-#include "core/report/characters.h"
+#include "core/text/characters.h"
 #include "tests/unit/traceback_rows.h"
 
 static const char *marked_line(const struct json *report) {

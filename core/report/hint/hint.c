@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
 #include "core/report/hint/hint_modules.h"
-#include "core/report/passage.h"
-#include "core/report/traceback/traceback.h"
+#include "core/text/amount.h"
+#include "core/text/ansi.h"
+#include "core/text/characters.h"
 
 #define NAME_SIZE 160
 #define LINE_LIMIT 160
@@ -282,7 +282,7 @@ static void timed_out(struct hint *hint) {
   buf_text(out, "The time limit");
   if (source->timeout_ms > 0) {
     buf_text(out, " of ");
-    passage_duration(source->timeout_ms, out);
+    amount_of_time(source->timeout_ms, out);
   }
   buf_text(out, " was reached");
   add_running_line(out, source->running_line);
@@ -301,24 +301,17 @@ static void wrote_too_much(struct hint *hint) {
     buf_text(hint->out, " All variables are lost; files are kept.");
 }
 
-static void add_size(struct buf *out, int64_t bytes) {
-  if (bytes >= INT64_C(1) << 30)
-    buf_format(out, "%.1f GiB", (double)bytes / (1 << 30));
-  else
-    buf_format(out, "%lld MiB", (long long)(bytes >> 20));
-}
-
 static void memory_exhausted(struct hint *hint) {
   const struct hint_source *source = hint->source;
   struct buf *out = hint->out;
   buf_text(out, "The kernel needed more memory than its limit");
   if (source->memory_limit > 0) {
     buf_text(out, " of ");
-    add_size(out, source->memory_limit);
+    amount_of_bytes(source->memory_limit, out);
   }
   if (source->memory_peak > 0) {
     buf_text(out, " (peak ");
-    add_size(out, source->memory_peak);
+    amount_of_bytes(source->memory_peak, out);
     buf_text(out, ")");
   }
   if (source->state_kept)
@@ -371,5 +364,5 @@ int hint_compose(const struct hint_source *source, struct buf *out) {
       statuses[i].compose(&hint);
   /* A fragment that starts with a blank stands alone. */
   const char *start = buf_string(&text) + strspn(buf_string(&text), " ");
-  return traceback_strip_ansi(start, strlen(start), out);
+  return ansi_strip(start, strlen(start), out);
 }

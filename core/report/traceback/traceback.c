@@ -5,8 +5,9 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
 #include "core/report/traceback/frames.h"
+#include "core/text/ansi.h"
+#include "core/text/characters.h"
 
 #define NAME_LIMIT 200
 #define MESSAGE_LIMIT 2000
@@ -32,7 +33,7 @@ static void take_plain(const struct json *error, const char *key, size_t limit,
   struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (json_text(value) == NULL)
     return;
-  traceback_strip_ansi(json_text(value), json_text_length(value), &plain);
+  ansi_strip(json_text(value), json_text_length(value), &plain);
   trim_end(&plain);
   characters_append(buf_string(&plain), plain.length, limit, out);
 }
@@ -190,7 +191,7 @@ static void write_as_sent(const struct json *error, const char *heading,
     const struct json *element = json_at(traceback, i);
     if (json_text(element) == NULL)
       continue;
-    traceback_strip_ansi(json_text(element), json_text_length(element), out);
+    ansi_strip(json_text(element), json_text_length(element), out);
     trim_end(out);
     buf_byte(out, '\n');
   }
@@ -241,7 +242,7 @@ struct json *traceback_report(const struct traceback_source *given) {
   struct traceback_source source = *given;
   struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (source.code != NULL)
-    traceback_strip_ansi(source.code, source.code_length, &code);
+    ansi_strip(source.code, source.code_length, &code);
   source.code = buf_string(&code);
   source.code_length = code.length;
   struct chain CLEANUP(chain_free) chain = {0};

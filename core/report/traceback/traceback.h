@@ -52,8 +52,4 @@ struct json *traceback_report(const struct traceback_source *source);
 void traceback_set_place(struct json *report, const char *code,
                          size_t code_length, int64_t line);
 
-/* Removes ANSI escape sequences (CSI, OSC, two-byte) and other control bytes
- * except \n and \t. */
-int traceback_strip_ansi(const char *text, size_t length, struct buf *out);
-
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/text/ansi.h"
 
 static bool is_blank(const char *text, size_t length) {
   for (size_t i = 0; i < length; i++)
@@ -189,7 +190,7 @@ static bool is_same_function(const struct frame *frame,
 /* A text of the probe without terminal control; NULL gives NULL. */
 static char *plain_copy(const char *text) {
   struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_SMALL);
-  if (text == NULL || traceback_strip_ansi(text, strlen(text), &plain) < 0)
+  if (text == NULL || ansi_strip(text, strlen(text), &plain) < 0)
     return NULL;
   return buf_take(&plain);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/text/ansi.h"
 
 #define ELEMENT_LIMIT ((size_t)8 << 20)
 /* Line numbers in IPython's source excerpts end in this column. */
@@ -220,8 +221,7 @@ void chain_read_python(const struct json *traceback, struct chain *chain) {
     const struct json *element = json_at(traceback, i);
     struct buf CLEANUP(buf_free) plain = BUF_INIT(ELEMENT_LIMIT);
     if (json_text(element) == NULL ||
-        traceback_strip_ansi(json_text(element), json_text_length(element),
-                             &plain) < 0)
+        ansi_strip(json_text(element), json_text_length(element), &plain) < 0)
       continue;
     read_element(buf_string(&plain), plain.length, chain);
   }

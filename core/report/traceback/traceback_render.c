@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/report/characters.h"
+#include "core/text/characters.h"
 
 #define NAME_LIMIT 200
 #define CAUSE_LIMIT 300

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/report/characters.h"
+#include "core/text/characters.h"
 
 #define NEIGHBOURS 2
 #define LINE_LIMIT 200

@@ -1,4 +1,4 @@
-#include "core/report/characters.h"
+#include "core/text/characters.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Counting and cutting by characters (code points of valid UTF-8). Pure.
- * Internal to core/report. */
-#ifndef CELLPOST_REPORT_CHARACTERS_H
-#define CELLPOST_REPORT_CHARACTERS_H
+ */
+#ifndef CELLPOST_TEXT_CHARACTERS_H
+#define CELLPOST_TEXT_CHARACTERS_H
 
 #include <stddef.h>
 

@@ -1,5 +1,4 @@
-/* traceback_strip_ansi: terminal control (ECMA-48) out of a text. */
-#include "core/report/traceback/traceback.h"
+#include "core/text/ansi.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -78,7 +77,7 @@ static bool is_ordinary(unsigned char byte) {
          byte != 0xC2;
 }
 
-int traceback_strip_ansi(const char *text, size_t length, struct buf *out) {
+int ansi_strip(const char *text, size_t length, struct buf *out) {
   size_t start = 0, i = 0;
   while (i < length) {
     while (i < length && is_ordinary((unsigned char)text[i]))
