@@ -56,7 +56,7 @@ UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/t
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
-EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py))
+EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py core/*/*/*.py))
 
 # What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it
 # lives in a Python that is not.
