@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/conf/conf_table.h"
 #include "core/text/near.h"
@@ -258,7 +259,7 @@ int conf_parse(const char *text, size_t length, const char *name,
   if (read_text(&reading) != 0)
     return -1;
   if (conf->listen == NULL)
-    conf->listen = mem_format("%s/fcgi.sock", conf->run_directory);
+    conf->listen = mem_format("%s/" LAYOUT_APP_SOCKET, conf->run_directory);
   if (check_together(conf, name, err) != 0)
     return -1;
   *ret = MEM_STEAL(conf);

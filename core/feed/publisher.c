@@ -14,6 +14,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/feed/channel_name.h"
@@ -77,7 +78,7 @@ static void note_position(struct publisher *publisher) {
                         (long long)publisher->position);
   struct err err = {0};
   if (fs_pwrite_all(publisher->lock, text, (size_t)length, 0, &err) < 0)
-    log_error("publisher.lock: %s", err.text);
+    log_error(LAYOUT_PUBLISHER_LOCK ": %s", err.text);
 }
 
 /* True when this is the process that publishes. */
@@ -86,7 +87,7 @@ static bool lead(struct publisher *publisher) {
     return true;
   if (publisher->lock < 0) {
     char *CLEANUP(mem_free_pointer) path =
-        mem_format("%s/publisher.lock", publisher->conf->run_directory);
+        mem_format("%s/" LAYOUT_PUBLISHER_LOCK, publisher->conf->run_directory);
     publisher->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   }
   if (publisher->lock < 0 || flock(publisher->lock, LOCK_EX | LOCK_NB) != 0)

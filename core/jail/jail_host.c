@@ -11,6 +11,7 @@
 #include "core/base/crypto.h"
 #include "core/base/fs.h"
 #include "core/base/id.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/jail/jail_host_private.h"
 #include "core/jail/jail_ids.h"
@@ -128,15 +129,15 @@ static int give_directory(const struct jail_host *host,
     return 0;
   int directory = request->run_directory;
   CLEANUP(mem_close_descriptor)
-  int stack = fs_open_beneath(directory, JAIL_STACK_FILE,
+  int stack = fs_open_beneath(directory, LAYOUT_STACK,
                               O_WRONLY | O_CREAT | O_EXCL, 0640, err);
   if (stack < 0)
     return -1;
   if (!jail->switch_user)
     return 0;
   if (fchown(stack, jail->uid, host->plain.gid) != 0 ||
-      fchownat(directory, JAIL_CONNECTION_FILE, host->plain.uid,
-               host->plain.gid, AT_SYMLINK_NOFOLLOW) != 0 ||
+      fchownat(directory, LAYOUT_CONNECTION, host->plain.uid, host->plain.gid,
+               AT_SYMLINK_NOFOLLOW) != 0 ||
       fchown(directory, jail->uid, host->plain.gid) != 0 ||
       fchmod(directory, S_ISGID | 0770) != 0)
     return err_errno(err, ERR_IO, errno, "cannot give the kernel %s",

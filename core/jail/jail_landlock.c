@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/jail/jail_mounts.h"
 
@@ -126,7 +127,7 @@ static int allow_system(const struct wall *wall, const struct jail *jail) {
 
 /* The files stand there already: the stack dump is core/run's. */
 static int allow_run(const struct wall *wall, const struct jail *jail) {
-  static const char *const files[] = {JAIL_STACK_FILE, JAIL_CONNECTION_FILE};
+  static const char *const files[] = {LAYOUT_STACK, LAYOUT_CONNECTION};
   char path[4096];
   if (jail->run == NULL)
     return 0;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/jail/jail_mount.h"
 
@@ -240,7 +241,7 @@ static int mount_workspace(int root, const struct jail *jail, struct err *err) {
  * insists on mode 0600. */
 static int copy_connection(int root, const struct jail *jail, const char *path,
                            struct err *err) {
-  static const char copy[] = JAIL_PRIVATE "/" JAIL_CONNECTION_FILE;
+  static const char copy[] = JAIL_PRIVATE "/" LAYOUT_CONNECTION;
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   CLEANUP(mem_close_descriptor)
   int from = openat(root, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -262,7 +263,7 @@ static int mount_run(int root, const struct jail *jail, int copy,
   if (jail_mount_attach(copy, root, jail->run, true, err) != 0)
     return -1;
   char path[4096];
-  snprintf(path, sizeof path, "%s/" JAIL_CONNECTION_FILE, jail->run + 1);
+  snprintf(path, sizeof path, "%s/" LAYOUT_CONNECTION, jail->run + 1);
   if (faccessat(root, path, F_OK, 0) != 0)
     return 0;
   CLEANUP(mem_close_descriptor)

@@ -22,12 +22,9 @@
 /* In a mount namespace of its own. The working directory is "/" afterwards. */
 int jail_mounts_enter(const struct jail *jail, struct err *err);
 
-/* The file that tells where the kernel's sockets are, in jail->run: what it
- * says is believed outside, so that the kernel gets a copy, which covers it: it
- * can change that one only. */
-#define JAIL_CONNECTION_FILE "connection.json"
-/* A file in jail->run that the kernel may write: where its stack stands. */
-#define JAIL_STACK_FILE "stack.txt"
+/* What LAYOUT_CONNECTION in jail->run says is believed outside. So the kernel
+ * gets a copy, which covers it, and can change that one only. LAYOUT_STACK it
+ * may write. */
 
 /* Read-only paths of a new root that Landlock also must know: NULL-terminated.
  * Those that do not exist are left out of both. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/jail/jail_host_private.h"
 
@@ -39,7 +40,7 @@ int jail_report_write(const struct jail_host *host, int directory,
   if (json_write(report, &text) != 0 || buf_byte(&text, '\n') != 0)
     return err_set(err, ERR_INTERNAL, "the jail's report is too long");
   struct iovec part = {text.data, text.length};
-  return fs_write_atomic(directory, JAIL_REPORT_FILE, 0644, &part, 1,
+  return fs_write_atomic(directory, LAYOUT_JAIL_REPORT, 0644, &part, 1,
                          FS_SYNC_NONE, err);
 }
 
@@ -49,7 +50,7 @@ int jail_report_read(const char *run_directory, struct json **ret,
   int directory = fs_open_directory(run_directory, err);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (directory < 0 ||
-      fs_read_file(directory, JAIL_REPORT_FILE, &text, err) != 0)
+      fs_read_file(directory, LAYOUT_JAIL_REPORT, &text, err) != 0)
     return -1;
   return json_parse(buf_string(&text), text.length, &JSON_RULES_STORE, ret,
                     err);

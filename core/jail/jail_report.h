@@ -7,8 +7,6 @@
 #include "core/jail/jail_host.h"
 #include "core/json/json.h"
 
-#define JAIL_REPORT_FILE "jail.json"
-
 /* As above; the caller's. */
 struct json *jail_report(const struct jail_host *host);
 

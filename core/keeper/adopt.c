@@ -14,6 +14,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/registry.h"
@@ -129,7 +130,8 @@ static int adopt_rows(struct keeper *keeper, const struct shims *shims,
 
 static void end_stray(struct keeper *keeper, const struct shim_found *shim) {
   CLEANUP(mem_free_pointer)
-  char *directory = mem_format("%s/kernels/%s", keeper->places.run, shim->id);
+  char *directory =
+      mem_format("%s/" LAYOUT_KERNELS "/%s", keeper->places.run, shim->id);
   struct kernel_record record = {.id = (char *)shim->id,
                                  .directory = directory};
   struct kernel *kernel = registry_add(keeper, &record, shim->pid, shim->start);
@@ -160,7 +162,8 @@ static void sweep(struct keeper *keeper, int parent) {
     if (!id_is_uuid(name) || registry_find(keeper, name) != NULL)
       continue;
     CLEANUP(mem_free_pointer)
-    char *directory = mem_format("%s/kernels/%s", keeper->places.run, name);
+    char *directory =
+        mem_format("%s/" LAYOUT_KERNELS "/%s", keeper->places.run, name);
     strays_kill(directory);
     release_jail(keeper, name);
     fs_remove_tree(parent, name, NULL);

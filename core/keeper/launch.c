@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/jupyter/connection.h"
@@ -20,8 +21,6 @@
 #include "core/keeper/zygote/spare.h"
 #include "core/keeper/zygote/zygote.h"
 #include "core/store/task.h"
-
-#define CONNECTION_FILE "connection.json"
 
 /* One launch on its way; what it owns is released by launch_done. */
 struct launch {
@@ -86,7 +85,8 @@ static int make_files(const struct keeper *keeper, struct launch *launch,
   if (launch->task == NULL) {
     launch->files_fd =
         places_make_owned(places, places->spares, launch->id, 0755, err);
-    launch->files = mem_format("%s/spares/%s", places->state, launch->id);
+    launch->files =
+        mem_format("%s/" LAYOUT_SPARES "/%s", places->state, launch->id);
     return launch->files_fd < 0 ? -1 : 0;
   }
   const char *task = launch->task->id;
@@ -94,8 +94,9 @@ static int make_files(const struct keeper *keeper, struct launch *launch,
   int home = places_make_owned(places, places->tasks, task, 0755, err);
   if (home < 0)
     return -1;
-  launch->files_fd = places_make_owned(places, home, "files", 0755, err);
-  launch->files = mem_format("%s/tasks/%s/files", places->state, task);
+  launch->files_fd = places_make_owned(places, home, LAYOUT_FILES, 0755, err);
+  launch->files =
+      mem_format("%s/" LAYOUT_TASKS "/%s/" LAYOUT_FILES, places->state, task);
   return launch->files_fd < 0 ? -1 : 0;
 }
 
@@ -122,8 +123,8 @@ static int write_connection(const char *kernelspec, const struct launch *launch,
   if (connection_compose(launch->directory, kernelspec, &text, err) != 0)
     return -1;
   struct iovec part = {text.data, text.length};
-  return fs_write_atomic(launch->directory_fd, CONNECTION_FILE, 0600, &part, 1,
-                         FS_SYNC_NONE, err);
+  return fs_write_atomic(launch->directory_fd, LAYOUT_CONNECTION, 0600, &part,
+                         1, FS_SYNC_NONE, err);
 }
 
 /* To a kernel without a user of its own; the jail gives it away otherwise. The
@@ -135,7 +136,7 @@ static int give_connection(const struct keeper *keeper,
   if (jail_host_has(keeper->jails, JAIL_MOUNT))
     return 0;
   if (jail->switch_user &&
-      fchownat(launch->directory_fd, CONNECTION_FILE, jail->uid, jail->gid,
+      fchownat(launch->directory_fd, LAYOUT_CONNECTION, jail->uid, jail->gid,
                AT_SYMLINK_NOFOLLOW) != 0)
     return err_errno(err, ERR_IO, errno,
                      "cannot give the connection file away");
@@ -165,9 +166,9 @@ static int plan(const struct keeper *keeper, struct launch *launch,
                        &launch->limits, err) != 0)
     return -1;
   launch->directory =
-      mem_format("%s/kernels/%s", keeper->places.run, launch->id);
+      mem_format("%s/" LAYOUT_KERNELS "/%s", keeper->places.run, launch->id);
   launch->connection_file =
-      mem_format("%s/" CONNECTION_FILE, launch->directory);
+      mem_format("%s/" LAYOUT_CONNECTION, launch->directory);
   launch->argv = launch_arguments(launch->spec, launch->connection_file);
   return 0;
 }
@@ -296,7 +297,7 @@ static bool has_own_modules(const struct keeper *keeper,
   if (launch->task == NULL)
     return false;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/files", launch->task->id);
+  char *path = mem_format("%s/" LAYOUT_FILES, launch->task->id);
   CLEANUP(mem_close_descriptor)
   int files = fs_open_beneath(keeper->places.tasks, path,
                               O_RDONLY | O_DIRECTORY, 0, NULL);

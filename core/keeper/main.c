@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/id.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/jail/jail_report.h"
@@ -187,8 +188,9 @@ static int survey(struct keeper *keeper, struct err *err) {
   char id[ID_UUID_SIZE];
   id_new(id);
   CLEANUP(mem_free_pointer)
-  char *scratch = mem_format("%s/kernels/%s", places->run, id);
-  CLEANUP(mem_free_pointer) char *tasks = mem_format("%s/tasks", places->state);
+  char *scratch = mem_format("%s/" LAYOUT_KERNELS "/%s", places->run, id);
+  CLEANUP(mem_free_pointer)
+  char *tasks = mem_format("%s/" LAYOUT_TASKS, places->state);
   CLEANUP(mem_close_descriptor)
   int directory = fs_make_and_open(places->kernels, id, 0700, err);
   if (directory < 0)
@@ -254,7 +256,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
 /* Asks the keeper that runs; when none does, becomes one for the purpose. */
 static int stop_kernels(const struct conf *conf, struct err *err) {
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   double limit = conf->terminate_grace + STOP_PATIENCE_S;
   if (control_shutdown(path, (int)(limit * 1000.0), err) == 0)
     return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 
 #define STATE_MODE 0750
@@ -68,11 +69,12 @@ static int open_run(struct places *places, struct err *err) {
       (fchown(places->run_fd, 0, places->jail.gid) != 0 ||
        fchmod(places->run_fd, S_ISVTX | 0775) != 0))
     return err_errno(err, ERR_IO, errno, "cannot set up %s", places->run);
-  places->kernels = fs_make_and_open(places->run_fd, "kernels", 0711, err);
-  places->shims = fs_make_and_open(places->run_fd, "shims", 0700, err);
-  places->turns = places_make_owned(places, places->run_fd, "turns", 0700, err);
+  places->kernels = fs_make_and_open(places->run_fd, LAYOUT_KERNELS, 0711, err);
+  places->shims = fs_make_and_open(places->run_fd, LAYOUT_SHIMS, 0700, err);
+  places->turns =
+      places_make_owned(places, places->run_fd, LAYOUT_TURNS, 0700, err);
   CLEANUP(mem_close_descriptor)
-  int zygote = fs_make_and_open(places->run_fd, "zygote", 0700, err);
+  int zygote = fs_make_and_open(places->run_fd, LAYOUT_ZYGOTE, 0700, err);
   return places->kernels < 0 || places->shims < 0 || places->turns < 0 ||
                  zygote < 0
              ? -1
@@ -85,8 +87,8 @@ static int open_run(struct places *places, struct err *err) {
 static int make_database(const struct places *places, int state,
                          struct err *err) {
   CLEANUP(mem_close_descriptor)
-  int file = fs_open_beneath(state, "cellpost.db", O_WRONLY | O_CREAT | O_EXCL,
-                             DATABASE_MODE, NULL);
+  int file = fs_open_beneath(state, LAYOUT_DATABASE,
+                             O_WRONLY | O_CREAT | O_EXCL, DATABASE_MODE, NULL);
   return file < 0 ? 0 : places_give_away(places, file, err);
 }
 
@@ -101,15 +103,15 @@ static int open_state(struct places *places, struct err *err) {
   if (!existed && (fchmod(state, STATE_MODE) != 0 ||
                    places_give_away(places, state, err) != 0))
     return err_errno(err, ERR_IO, errno, "cannot set up %s", places->state);
-  places->tasks = places_make_owned(places, state, "tasks", 0755, err);
-  places->spares = fs_make_and_open(state, "spares", 0711, err);
+  places->tasks = places_make_owned(places, state, LAYOUT_TASKS, 0755, err);
+  places->spares = fs_make_and_open(state, LAYOUT_SPARES, 0711, err);
   if (places->tasks < 0 || places->spares < 0)
     return -1;
   return places->jail.switch_user ? make_database(places, state, err) : 0;
 }
 
 static int take_lock(struct places *places, struct err *err) {
-  places->lock = fs_open_beneath(places->run_fd, "keeper.lock",
+  places->lock = fs_open_beneath(places->run_fd, LAYOUT_KEEPER_LOCK,
                                  O_RDWR | O_CREAT, 0600, err);
   if (places->lock < 0)
     return -1;
@@ -124,8 +126,8 @@ int places_open(const struct conf *conf, struct places *ret, struct err *err) {
   struct places places = {
       .run = mem_copy_text(conf->run_directory),
       .state = mem_copy_text(conf->state_directory),
-      .socket = mem_format("%s/keeper.sock", conf->run_directory),
-      .database = mem_format("%s/cellpost.db", conf->state_directory),
+      .socket = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory),
+      .database = mem_format("%s/" LAYOUT_DATABASE, conf->state_directory),
       .run_fd = -1,
       .kernels = -1,
       .shims = -1,

@@ -1,13 +1,4 @@
-/* Where things stand on disk and who owns them.
- *
- *   <run>/keeper.lock, keeper.sock
- *        /kernels/<id>/     the kernel's own, 0700: connection.json, ipc
- * sockets /shims/<id>/       the keeper's own, 0700: log.0, log.1, exit
- *        /turns/<task>.lock held with flock(2) by whoever runs a cell
- *        /zygote/           the zygotes' own, 0700: caches of their libraries
- *        /jail.json, warm.json  told to the app
- *   <state>/cellpost.db, tasks/<task>/files/
- *          /spares/<id>/     the workspace of a kernel without a task
+/* The directories of core/base/layout.h, made and opened, and who owns them.
  *
  * When the keeper is root, what app and kernels write belongs to the configured
  * user, and what only the keeper may change belongs to root. A run directory

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/zygote/spare.h"
@@ -52,7 +53,7 @@ void warm_report_turn(struct keeper *keeper) {
     return;
   struct iovec part = {text.data, text.length};
   struct err err;
-  if (fs_write_atomic(keeper->places.run_fd, WARM_REPORT_FILE, 0644, &part, 1,
+  if (fs_write_atomic(keeper->places.run_fd, LAYOUT_WARM_REPORT, 0644, &part, 1,
                       FS_SYNC_NONE, &err) != 0)
     log_warning("how kernels start cannot be told: %s", err.text);
   free(keeper->warm_told);

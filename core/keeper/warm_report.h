@@ -7,8 +7,6 @@
 
 #include "core/json/json.h"
 
-#define WARM_REPORT_FILE "warm.json"
-
 struct keeper;
 
 /* Writes it anew when something has changed. */

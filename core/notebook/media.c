@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/mimebundle.h"
 
-#define ARTIFACTS "artifacts"
 #define LONG_VALUE ((size_t)64 << 10)
 
 static bool starts_with(const char *text, const char *prefix) {
@@ -48,7 +48,7 @@ static bool is_binary(const char *mime) {
 
 /* The task's artifacts directory; made when it is missing. */
 static int open_artifacts(int task_directory, struct err *err) {
-  return fs_make_and_open(task_directory, ARTIFACTS, 0755, err);
+  return fs_make_and_open(task_directory, LAYOUT_ARTIFACTS, 0755, err);
 }
 
 /* Its time is renewed, so that a clean-up, which takes only old files that the
@@ -165,7 +165,8 @@ int media_load(int task_directory, const char *name, const char *mime,
                struct buf *out, struct err *err) {
   if (!fs_is_name(name))
     return err_set(err, ERR_NOT_FOUND, "there is no such artifact");
-  CLEANUP(mem_free_pointer) char *path = mem_format(ARTIFACTS "/%s", name);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format(LAYOUT_ARTIFACTS "/%s", name);
   if (!is_binary(mime))
     return fs_read_file(task_directory, path, out, err);
   struct buf CLEANUP(buf_free) content = BUF_INIT(BUF_KERNEL_MESSAGE);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 
 struct file {
@@ -218,7 +219,7 @@ void workspace_set_uri(struct json *entry, const char *task, const char *path) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                               "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
   struct buf CLEANUP(buf_free) uri = BUF_INIT(BUF_SMALL);
-  buf_format(&uri, "/tasks/%s/files/", task);
+  buf_format(&uri, "/" LAYOUT_TASKS "/%s/" LAYOUT_FILES "/", task);
   for (const char *at = path; *at != '\0'; at++) {
     if (strchr(plain, *at) != NULL)
       buf_byte(&uri, *at);

@@ -8,9 +8,8 @@
 
 #include "core/base/buf.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
-
-#define FILE_NAME "exit"
 
 static const char *const causes[] = {[EXIT_PLAIN] = "plain",
                                      [EXIT_MEMORY] = "memory",
@@ -42,7 +41,7 @@ int exit_record_write(int directory, const struct exit_record *record,
                exited ? record->exit_code : record->signal, record->memory_peak,
                record->cpu_us, causes[record->cause], record->memory_limit);
   struct iovec part = {text, (size_t)length};
-  return fs_write_atomic(directory, FILE_NAME, 0600, &part, 1, FS_SYNC_DATA,
+  return fs_write_atomic(directory, LAYOUT_EXIT, 0600, &part, 1, FS_SYNC_DATA,
                          err);
 }
 
@@ -66,7 +65,7 @@ static int scan(const char *text, char how[16], int64_t *value,
 
 int exit_record_read(int directory, struct exit_record *ret, struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
-  if (fs_read_file(directory, FILE_NAME, &text, err) != 0)
+  if (fs_read_file(directory, LAYOUT_EXIT, &text, err) != 0)
     return -1;
   char how[16] = "", cause[16] = "plain";
   int64_t value = -1;

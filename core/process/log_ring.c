@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/json/json.h"
 
-static const char *const names[2] = {"log.0", "log.1"};
+static const char *const names[2] = {LAYOUT_LOG ".0", LAYOUT_LOG ".1"};
 
 int log_ring_open(int directory, struct log_ring *ret, struct err *err) {
   struct log_ring ring = {.files = {-1, -1}};

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/jupyter/kernelspec.h"
@@ -75,9 +76,9 @@ static struct json *describe(struct engine *engine,
   json_set_integer(object, "queue", turns_length(engine->turns, task->id));
   json_set(object, "kernel", describe_kernel(engine, task->id));
   char *CLEANUP(mem_free_pointer) notebook =
-      mem_format("/tasks/%s/notebook.ipynb", task->id);
+      mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, task->id);
   char *CLEANUP(mem_free_pointer) files =
-      mem_format("/tasks/%s/files/", task->id);
+      mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_FILES "/", task->id);
   json_set_text(object, "notebook", notebook);
   json_set_text(object, "files", files);
   return object;

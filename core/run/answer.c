@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 
 int answer_stream(const struct json *outputs, const char *name,
@@ -154,7 +155,7 @@ struct json *answer_build(const struct run_record *record,
                                      : json_share(record->late_told));
   json_set_integer(answer, "late_count", record->late_outputs);
   char *CLEANUP(mem_free_pointer) notebook =
-      mem_format("/tasks/%s/notebook.ipynb", record->task);
+      mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, record->task);
   json_set_text(answer, "notebook", notebook);
   return answer;
 }
@@ -166,8 +167,8 @@ struct json *answer_images(const char *task, const struct media *media,
     if (!media[i].image)
       continue;
     struct json *image = json_object();
-    char *CLEANUP(mem_free_pointer) uri =
-        mem_format("/tasks/%s/artifacts/%s", task, media[i].name);
+    char *CLEANUP(mem_free_pointer) uri = mem_format(
+        "/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s", task, media[i].name);
     json_set_text(image, "mime", media[i].mime);
     json_set_text(image, "uri", uri);
     bool sized = media[i].width != 0 && media[i].height != 0;

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/crypto.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
 #include "core/run/late.h"
@@ -135,7 +136,7 @@ static struct json *describe(struct engine *engine,
   json_set_text(object, "task", addition->task);
   json_set_text(object, "cell", addition->id);
   char *CLEANUP(mem_free_pointer) notebook =
-      mem_format("/tasks/%s/notebook.ipynb", addition->task);
+      mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, addition->task);
   json_set_text(object, "notebook", notebook);
   json_set(object, "notes", notes);
   return object;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/notebook/media.h"
@@ -212,9 +213,9 @@ static bool write_texts(struct conclusion *c, struct media *whole) {
   if (!stored)
     drive_note(c->drive, "the full text is not stored: %s", err.text);
   char *CLEANUP(mem_free_pointer) uri =
-      stored
-          ? mem_format("/tasks/%s/artifacts/%s", c->record->task, whole->name)
-          : NULL;
+      stored ? mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s",
+                          c->record->task, whole->name)
+             : NULL;
   source.full_text_uri = uri;
   struct buf CLEANUP(buf_free) bounded = BUF_INIT(BUF_ANSWER);
   text_compose(&source, &bounded);

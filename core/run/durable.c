@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
 
@@ -10,7 +11,7 @@ void durable_artifacts(struct engine *engine, int task_directory,
   if (engine->later == NULL || count == 0)
     return;
   CLEANUP(mem_close_descriptor)
-  int directory = fs_open_beneath(task_directory, "artifacts",
+  int directory = fs_open_beneath(task_directory, LAYOUT_ARTIFACTS,
                                   O_RDONLY | O_DIRECTORY, 0, NULL);
   for (size_t i = 0; directory >= 0 && i < count; i++) {
     CLEANUP(mem_close_descriptor)

@@ -7,6 +7,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/notebook/media.h"
@@ -106,7 +107,7 @@ static void renew_artifacts(const struct run_ending *ending,
   if (ending->artifact_count == 0 || tasks_directory < 0)
     return;
   char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/artifacts", ending->record->task);
+      mem_format("%s/" LAYOUT_ARTIFACTS, ending->record->task);
   CLEANUP(mem_close_descriptor)
   int directory =
       fs_open_beneath(tasks_directory, path, O_RDONLY | O_DIRECTORY, 0, NULL);

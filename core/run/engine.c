@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
@@ -26,9 +27,9 @@
 static int open_directories(struct engine *engine, struct err *err) {
   const struct conf *conf = engine->conf;
   char *CLEANUP(mem_free_pointer) tasks =
-      mem_format("%s/tasks", conf->state_directory);
+      mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
   char *CLEANUP(mem_free_pointer) turns =
-      mem_format("%s/turns", conf->run_directory);
+      mem_format("%s/" LAYOUT_TURNS, conf->run_directory);
   if (fs_make_directories(tasks, 0755, err) < 0 ||
       fs_make_directories(turns, 0770, err) < 0)
     return -1;
@@ -41,7 +42,7 @@ static int open_directories(struct engine *engine, struct err *err) {
 
 static int open_registry(struct engine *engine, struct err *err) {
   char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/cellpost.db", engine->conf->state_directory);
+      mem_format("%s/" LAYOUT_DATABASE, engine->conf->state_directory);
   if (store_open(path, engine->conf->sync, &engine->store, err) < 0)
     return -1;
   id_new(engine->instance);
@@ -57,7 +58,8 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
   engine->conf = conf;
   engine->tasks_directory = engine->turns_directory = -1;
   engine->janitor_stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  engine->keeper_socket = mem_format("%s/keeper.sock", conf->run_directory);
+  engine->keeper_socket =
+      mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   pthread_mutex_init(&engine->mime_mutex, NULL);
   engine->mime = mime_open();
   engine->live = live_runs_new();

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/notebook/output.h"
@@ -71,8 +72,8 @@ static void tell_aside(struct engine *engine, const char *task,
   struct event_record event = {
       .task = owned_task, .kind = kind, .content = content};
   struct err err = {0};
-  log_warning("notebook.ipynb of task %s was no notebook that could be kept "
-              "whole; the file is now %s",
+  log_warning(LAYOUT_NOTEBOOK " of task %s was no notebook that could be kept "
+                              "whole; the file is now %s",
               task, name);
   if (event_append(engine->store, &event, 1, &err) < 0)
     log_error("that a notebook of task %s was set aside is not in the event "

@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/jupyter/kernelspec.h"
@@ -93,7 +94,7 @@ static int read_connection(const struct lease *lease,
   if (directory < 0)
     return err_wrap(err, "run directory of the kernel");
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
-  if (fs_read_file(directory, "connection.json", &text, err) < 0 ||
+  if (fs_read_file(directory, LAYOUT_CONNECTION, &text, err) < 0 ||
       connection_parse(buf_string(&text), text.length, connection, err) < 0)
     return err_wrap(err, "connection file of the kernel");
   return 0;
@@ -411,8 +412,8 @@ int64_t lease_running_line(const struct lease *lease) {
       fs_open_directory(lease->kernel.directory, NULL);
   if (directory < 0 || !lease->memory->dumps_stack)
     return -1;
-  int CLEANUP(mem_close_descriptor) file = fs_open_beneath(
-      directory, LEASE_STACK_FILE, O_RDONLY | O_NONBLOCK, 0, NULL);
+  int CLEANUP(mem_close_descriptor) file =
+      fs_open_beneath(directory, LAYOUT_STACK, O_RDONLY | O_NONBLOCK, 0, NULL);
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
     return -1;

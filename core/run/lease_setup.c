@@ -5,6 +5,7 @@
 
 #include "core/base/crypto.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/run/engine_private.h"
 #include "core/run/quiet.h"
@@ -28,7 +29,7 @@ static bool is_set_up(const struct lease *lease, const char *digest) {
       fs_open_directory(lease->kernel.directory, NULL);
   struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
   return directory >= 0 &&
-         fs_read_file(directory, LEASE_SETUP_FILE, &text, NULL) == 0 &&
+         fs_read_file(directory, LAYOUT_SETUP, &text, NULL) == 0 &&
          strcmp(buf_string(&text), digest) == 0;
 }
 

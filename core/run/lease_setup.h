@@ -4,10 +4,6 @@
 
 #include "core/run/lease.h"
 
-/* In the kernel's own run directory, both written by setup.py. */
-#define LEASE_STACK_FILE "stack.txt"
-#define LEASE_SETUP_FILE "setup.txt" /* the digest of its source */
-
 /* Python kernels: registers the stack dump and shortens the flush interval
  * (setup.py). A new kernel then runs the task's init_code; a failure of that is
  * told in lease->note and does not stop the run. Fails only when the kernel

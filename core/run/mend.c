@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/notebook/stream_join.h"
@@ -20,7 +21,8 @@ typedef int act(struct engine *engine, struct notebook *notebook,
 /* Opening a notebook would make one. */
 static bool has_notebook(const struct engine *engine, const char *task) {
   struct stat status;
-  CLEANUP(mem_free_pointer) char *path = mem_format("%s/notebook.ipynb", task);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_NOTEBOOK, task);
   return fstatat(engine->tasks_directory, path, &status, AT_SYMLINK_NOFOLLOW) ==
              0 &&
          S_ISREG(status.st_mode);

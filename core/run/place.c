@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 
 static int fail(const char *task, struct err *err) {
@@ -16,7 +17,7 @@ int place_open(struct engine *engine, const char *task, struct err *err) {
       fs_make_and_open(engine_tasks_directory(engine), task, 0755, err);
   if (directory < 0)
     return fail(task, err);
-  static const char *const parts[] = {"files", "artifacts"};
+  static const char *const parts[] = {LAYOUT_FILES, LAYOUT_ARTIFACTS};
   for (size_t i = 0; i < COUNT_OF(parts); i++) {
     int CLEANUP(mem_close_descriptor) part =
         fs_make_and_open(directory, parts[i], 0755, err);
@@ -27,6 +28,6 @@ int place_open(struct engine *engine, const char *task, struct err *err) {
 }
 
 int place_open_files(int task_directory, struct err *err) {
-  return fs_open_beneath(task_directory, "files", O_RDONLY | O_DIRECTORY, 0,
-                         err);
+  return fs_open_beneath(task_directory, LAYOUT_FILES, O_RDONLY | O_DIRECTORY,
+                         0, err);
 }

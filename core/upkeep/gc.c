@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/store/retention.h"
 #include "core/upkeep/gc_files.h"
@@ -135,7 +136,7 @@ int gc_run(const struct conf *conf, struct store *store,
            const atomic_bool *stop, struct gc_report *ret, struct err *err) {
   struct gc_report report = {0};
   char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/tasks", conf->state_directory);
+      mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
   CLEANUP(mem_close_descriptor) int tasks = fs_open_directory(path, err);
   if (tasks < 0)
     return -1;

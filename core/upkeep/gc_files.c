@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/id.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/store/task.h"
 
@@ -62,7 +63,7 @@ void gc_remove_artifacts(const struct gc_files *files,
                          const struct retention_files *gone) {
   for (size_t i = 0; i < gone->count; i++) {
     CLEANUP(mem_close_descriptor)
-    int directory = open_part(files, gone->list[i].task, "/artifacts");
+    int directory = open_part(files, gone->list[i].task, "/" LAYOUT_ARTIFACTS);
     if (directory >= 0 && fs_is_name(gone->list[i].name))
       remove_file(files, directory, gone->list[i].name);
   }
@@ -117,7 +118,7 @@ static void see_file(const struct gc_files *files, const char *task,
 void gc_remove_orphans(const struct gc_files *files, const char *task) {
   CLEANUP(mem_close_descriptor) int directory = open_part(files, task, "");
   CLEANUP(mem_close_descriptor)
-  int artifacts = open_part(files, task, "/artifacts");
+  int artifacts = open_part(files, task, "/" LAYOUT_ARTIFACTS);
   if (directory >= 0)
     walk(files, task, directory, see_file);
   if (artifacts >= 0)

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
@@ -98,7 +99,8 @@ static bool is_set_aside(int directory) {
     return false;
   }
   for (const struct dirent *entry; (entry = readdir(stream)) != NULL;)
-    found |= strncmp(entry->d_name, "notebook.ipynb.", 15) == 0;
+    found |= strncmp(entry->d_name, LAYOUT_NOTEBOOK ".",
+                     strlen(LAYOUT_NOTEBOOK ".")) == 0;
   closedir(stream);
   return found;
 }
@@ -109,7 +111,7 @@ static int read_notebook(struct look *look, struct err *err) {
   struct err fault = {0};
   look->taken_at = clock_wall_us();
   look->set_aside = is_set_aside(look->directory);
-  if (fs_read_file(look->directory, "notebook.ipynb", &text, &fault) < 0) {
+  if (fs_read_file(look->directory, LAYOUT_NOTEBOOK, &text, &fault) < 0) {
     if (fault.kind == ERR_NOT_FOUND)
       return 0;
     return err_set(err, fault.kind, "notebook of task %s: %.400s",

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/jail/jail_report.h"
@@ -137,7 +138,7 @@ static bool look_at_keeper(const struct conf *conf, char *detail) {
   struct err err;
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if (control_status(path, NULL, &unused, &err) != 0)
     return say(false, detail, "%s", err.text);
   return say(true, detail, "answers at %.200s", path);
@@ -159,7 +160,7 @@ static bool look_at_warm(const struct conf *conf, char *detail) {
   CLEANUP(json_done) struct json *report = NULL;
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if (!conf->warm)
     return say(false, detail, "off, each kernel imports its libraries itself");
   if (control_status(path, NULL, &unused, NULL) != 0 ||
@@ -197,7 +198,7 @@ static struct json *jail_of(const struct conf *conf) {
   struct json *report = NULL;
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if ((control_status(path, NULL, &unused, NULL) != 0 ||
        jail_report_read(conf->run_directory, &report, NULL) != 0) &&
       jail_report_try(conf, &report, NULL) != 0)

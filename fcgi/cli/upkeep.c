@@ -3,13 +3,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/store/backup.h"
 #include "core/upkeep/gc.h"
 #include "core/upkeep/verify.h"
 
 static char *database_of(const struct conf *conf) {
-  return mem_format("%s/cellpost.db", conf->state_directory);
+  return mem_format("%s/" LAYOUT_DATABASE, conf->state_directory);
 }
 
 int upkeep_verify(const struct conf *conf, const char *argument,

@@ -13,6 +13,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/launch.h"
@@ -151,8 +152,8 @@ static bool is_plain(const struct keeper *keeper,
 
 /* Nothing would be lost if the task's files were another directory. */
 static bool is_untouched(int home) {
-  int files =
-      openat(home, "files", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int files = openat(home, LAYOUT_FILES,
+                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (files < 0)
     return errno == ENOENT;
   DIR *listing = fdopendir(files);
@@ -197,7 +198,8 @@ static int give(struct spare *spare, int home, const struct task_record *task,
       .memory_limit =
           launch_memory_limit(spare->keeper, spare->keeper->conf->memory),
   };
-  if (renameat(spare->keeper->places.spares, spare->id, home, "files") != 0)
+  if (renameat(spare->keeper->places.spares, spare->id, home, LAYOUT_FILES) !=
+      0)
     return err_errno(err, ERR_IO, errno, "its workspace cannot be moved");
   if (kernel_insert(spare->keeper->store, &record, err) != 0)
     return err_wrap(err, "recording the kernel");
@@ -210,7 +212,8 @@ static struct kernel *try(struct spare *spare, int home,
   struct keeper *keeper = spare->keeper;
   struct kernel *kernel = registry_find(keeper, spare->id);
   CLEANUP(mem_free_pointer)
-  char *files = mem_format("%s/tasks/%s/files", keeper->places.state, task->id);
+  char *files = mem_format("%s/" LAYOUT_TASKS "/%s/" LAYOUT_FILES,
+                           keeper->places.state, task->id);
   struct err err = {0};
   if (kernel == NULL || !zygote_is_current(keeper, spare->zygote) ||
       registry_is_over(kernel)) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/environment.h"
@@ -243,7 +244,7 @@ static char **environment_of(const struct keeper *keeper,
                              const struct kernelspec *spec) {
   struct jail_limits limits;
   CLEANUP(mem_free_pointer)
-  char *home = mem_format("%s/" ZYGOTE_DIRECTORY, keeper->places.run);
+  char *home = mem_format("%s/" LAYOUT_ZYGOTE, keeper->places.run);
   const struct profile_places places = {home, home, home};
   if (jail_limits_read(keeper->conf, NULL, &limits, NULL) != 0)
     return NULL;

@@ -35,9 +35,6 @@
 
 struct zygote;
 
-/* Its settings and caches, in the run directory. */
-#define ZYGOTE_DIRECTORY "zygote"
-
 /* The zygote for kernels of this kind, or NULL: then a kernel starts by
  * execve(2). One that is missing is started, one whose packages or program have
  * changed is replaced, both in the background. `environment` is the kernel's.

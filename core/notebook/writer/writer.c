@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/cell_clean.h"
 #include "core/notebook/mimebundle.h"
@@ -54,7 +55,7 @@ void notebook_done(struct notebook **notebook) {
 bool notebook_is_stale(const struct notebook *notebook) {
   struct stat status;
   struct fingerprint found = {0};
-  if (fstatat(notebook->directory, NOTEBOOK_NAME, &status,
+  if (fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
               AT_SYMLINK_NOFOLLOW) == 0)
     found = fingerprint_of(&status);
   return !fingerprint_equal(&found, &notebook->published) ||

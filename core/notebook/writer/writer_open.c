@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/writer/writer_state.h"
 
@@ -47,12 +48,12 @@ static int keep_aside(struct notebook *notebook, char **name, struct err *err) {
   gmtime_r(&seconds, &parts);
   strftime(date, sizeof date, "%Y%m%dT%H%M%S", &parts);
   *name =
-      mem_format(NOTEBOOK_NAME ".%s.%06dZ.aside", date, (int)(now % 1000000));
+      mem_format(LAYOUT_NOTEBOOK ".%s.%06dZ.aside", date, (int)(now % 1000000));
   int directory = notebook->directory;
-  if (linkat(directory, NOTEBOOK_NAME, directory, *name, 0) == 0)
+  if (linkat(directory, LAYOUT_NOTEBOOK, directory, *name, 0) == 0)
     return 0;
-  if (renameat2(directory, NOTEBOOK_NAME, directory, *name, RENAME_NOREPLACE) ==
-      0) {
+  if (renameat2(directory, LAYOUT_NOTEBOOK, directory, *name,
+                RENAME_NOREPLACE) == 0) {
     notebook->published = (struct fingerprint){0};
     return 0;
   }
@@ -105,7 +106,7 @@ static int scan_file(struct notebook *notebook, int file, char **set_aside,
 int notebook_load(struct notebook *notebook, char **set_aside,
                   struct err *err) {
   struct stat status;
-  if (fstatat(notebook->directory, NOTEBOOK_NAME, &status,
+  if (fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
               AT_SYMLINK_NOFOLLOW) < 0) {
     if (errno == ENOENT)
       return replace_by_empty(notebook, false, NULL, err);
@@ -117,7 +118,7 @@ int notebook_load(struct notebook *notebook, char **set_aside,
   if (index_load(notebook))
     return 0;
   CLEANUP(mem_close_descriptor)
-  int file = openat(notebook->directory, NOTEBOOK_NAME,
+  int file = openat(notebook->directory, LAYOUT_NOTEBOOK,
                     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "opening the notebook");

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/writer/writer_state.h"
 
@@ -43,7 +44,7 @@ static int fail(struct err *err, const char *what) {
 }
 
 static int open_published(const struct notebook *notebook) {
-  return openat(notebook->directory, NOTEBOOK_NAME,
+  return openat(notebook->directory, LAYOUT_NOTEBOOK,
                 O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
@@ -231,19 +232,19 @@ static int finish_version(const struct notebook *notebook, int *file,
 static int put_in_place(struct notebook *notebook, struct err *err) {
   int directory = notebook->directory;
   if (notebook->published.inode == 0) {
-    if (renameat2(directory, NOTEBOOK_SPARE, directory, NOTEBOOK_NAME,
+    if (renameat2(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK,
                   RENAME_NOREPLACE) == 0)
       return 0;
     if (errno == EEXIST)
       return err_set(err, ERR_CONFLICT,
                      "the notebook was made by another process");
-  } else if (renameat2(directory, NOTEBOOK_SPARE, directory, NOTEBOOK_NAME,
+  } else if (renameat2(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK,
                        RENAME_EXCHANGE) == 0) {
     return 1;
   }
   if (errno != EINVAL && errno != ENOSYS)
     return fail(err, "putting it in place");
-  if (renameat(directory, NOTEBOOK_SPARE, directory, NOTEBOOK_NAME) < 0)
+  if (renameat(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK) < 0)
     return fail(err, "putting it in place");
   return 0;
 }

@@ -25,7 +25,6 @@
 #include "core/notebook/writer/writer.h"
 #include "core/notebook/writer/writer_table.h"
 
-#define NOTEBOOK_NAME "notebook.ipynb"
 #define NOTEBOOK_SPARE ".notebook.spare"
 #define NOTEBOOK_INDEX ".notebook.index"
 

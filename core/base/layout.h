@@ -1,0 +1,57 @@
+/* The map of the disk: every path and file name of the two directories, once.
+ *
+ *   <state>/cellpost.db                     registry and history
+ *          /tasks/<task>/notebook.ipynb     served by nginx
+ *                       /files/             the kernel's working directory
+ *                       /artifacts/         images and other rich outputs
+ *          /spares/<id>/                    the workspace of a kernel without
+ *                                           a task
+ *   <run>/fcgi.sock                         the app's (key listen)
+ *        /keeper.sock, keeper.lock          the keeper's
+ *        /publisher.lock                    held by the app that publishes
+ *        /jail.json, warm.json              what the keeper tells the app
+ *        /kernels/<id>/                     the kernel's own, 0700:
+ *                     /connection.json      and the ipc sockets that it names
+ *                     /stack.txt, setup.txt written by ipykernel/setup.py
+ *        /shims/<id>/                       the keeper's own, 0700:
+ *                   /log.0, log.1, exit
+ *        /turns/<task>.lock                 held by whoever runs a cell
+ *        /zygote/                           caches of the zygotes' libraries
+ *
+ * A path is made by mem_format("%s/" LAYOUT_DATABASE, conf->state_directory).
+ */
+#ifndef CELLPOST_BASE_LAYOUT_H
+#define CELLPOST_BASE_LAYOUT_H
+
+/* In the state directory. */
+#define LAYOUT_DATABASE "cellpost.db"
+#define LAYOUT_TASKS "tasks"
+#define LAYOUT_SPARES "spares"
+
+/* In a task's directory, which is also the path of its URIs. */
+#define LAYOUT_NOTEBOOK "notebook.ipynb"
+#define LAYOUT_FILES "files"
+#define LAYOUT_ARTIFACTS "artifacts"
+
+/* In the run directory. */
+#define LAYOUT_APP_SOCKET "fcgi.sock"
+#define LAYOUT_KEEPER_SOCKET "keeper.sock"
+#define LAYOUT_KEEPER_LOCK "keeper.lock"
+#define LAYOUT_PUBLISHER_LOCK "publisher.lock"
+#define LAYOUT_JAIL_REPORT "jail.json"
+#define LAYOUT_WARM_REPORT "warm.json"
+#define LAYOUT_KERNELS "kernels"
+#define LAYOUT_SHIMS "shims"
+#define LAYOUT_TURNS "turns"
+#define LAYOUT_ZYGOTE "zygote"
+
+/* In a kernel's directory. */
+#define LAYOUT_CONNECTION "connection.json"
+#define LAYOUT_STACK "stack.txt"
+#define LAYOUT_SETUP "setup.txt" /* the digest of setup.py's source */
+
+/* In a shim's directory. */
+#define LAYOUT_LOG "log" /* ".0" and ".1", see core/process/log_ring.h */
+#define LAYOUT_EXIT "exit"
+
+#endif
