@@ -53,7 +53,7 @@ static void raise_limits(void) {
 static int open_engine(const struct conf *conf, struct engine **engine,
                        struct err *err) {
   server_block_signals();
-  if (engine_open(conf, engine, err) != 0)
+  if (engine_open(conf, engine, err) < 0)
     return -1;
   return engine_start(*engine, err);
 }
@@ -66,11 +66,11 @@ static int serve(const struct conf *conf, const char *argument,
   start_log(conf);
   raise_limits();
   int root = privilege_drop(conf, err);
-  if (root < 0 || listener_open(conf->listen, &listener, err) != 0)
+  if (root < 0 || listener_open(conf->listen, &listener, err) < 0)
     return -1;
   if (root == 1)
     log_warning("running as root, because the configuration says so");
-  if (open_engine(conf, &engine, err) != 0) {
+  if (open_engine(conf, &engine, err) < 0) {
     listener_stop(&listener);
     return -1;
   }
@@ -102,7 +102,7 @@ static int serve_cgi(const struct conf *conf, const char *argument,
   struct metrics metrics = {.threads = 1};
   start_log(conf);
   raise_limits();
-  if (privilege_drop(conf, err) < 0 || open_engine(conf, &engine, err) != 0)
+  if (privilege_drop(conf, err) < 0 || open_engine(conf, &engine, err) < 0)
     return -1;
   run_places_open(&metrics.places, metrics.threads);
   struct door *door = door_open_cgi();
@@ -115,7 +115,7 @@ static int serve_cgi(const struct conf *conf, const char *argument,
 static int print_conf(const struct conf *conf, const char *argument,
                       struct err *err) {
   (void)argument;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (conf_describe(conf, &text) != 0 ||
       fwrite(buf_string(&text), 1, text.length, stdout) != text.length)
     return err_set(err, ERR_IO, "cannot write the configuration");
@@ -221,7 +221,7 @@ static int load_conf(const char *path, struct conf **conf, struct err *err) {
 
 int main(int count, char **arguments) {
   struct err err = {.kind = ERR_NONE};
-  struct conf *conf CLEANUP(conf_done) = NULL;
+  CLEANUP(conf_done) struct conf *conf = NULL;
   const char *path = NULL;
   if (door_init() != 0) {
     err_set(&err, ERR_INTERNAL, "libfcgi cannot be set up");

@@ -5,7 +5,7 @@
  * `overflowed` (which stays set until buf_reset) and returns -1, so a caller
  * may append many times and look once at the end.
  *
- *   struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_REQUEST_BODY);
+ *   CLEANUP(buf_free) struct buf body = BUF_INIT(BUF_REQUEST_BODY);
  */
 #ifndef CELLPOST_BASE_BUF_H
 #define CELLPOST_BASE_BUF_H

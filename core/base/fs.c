@@ -193,7 +193,7 @@ int fs_pwrite_all(int descriptor, const void *bytes, size_t length,
 static int fill_temporary(int file, mode_t mode, const struct iovec *parts,
                           int count, enum fs_sync sync, struct err *err) {
   for (int i = 0; i < count; i++)
-    if (fs_write_all(file, parts[i].iov_base, parts[i].iov_len, err) != 0)
+    if (fs_write_all(file, parts[i].iov_base, parts[i].iov_len, err) < 0)
       return -1;
   if (fchmod(file, mode) != 0)
     return err_errno(err, ERR_IO, errno, "cannot set the mode");
@@ -233,7 +233,7 @@ int fs_write_atomic(int directory, const char *name, mode_t mode,
     return bad_name(name, err);
   char temporary[NAME_MAX + 1], text[FS_PRINTABLE];
   temporary_name(name, temporary);
-  if (write_temporary(directory, temporary, mode, parts, count, sync, err) != 0)
+  if (write_temporary(directory, temporary, mode, parts, count, sync, err) < 0)
     return err_wrap(err, "writing \"%s\"", fs_printable(name, text));
   if (renameat(directory, temporary, directory, name) != 0) {
     fail(err, "cannot replace", name);
@@ -294,7 +294,7 @@ int fs_read_file(int directory, const char *path, struct buf *out,
   if (!S_ISREG(status.st_mode))
     return err_set(err, ERR_INVALID, "\"%s\" is not a regular file",
                    fs_printable(path, text));
-  if (fs_read_all(file, out, err) != 0)
+  if (fs_read_all(file, out, err) < 0)
     return err_wrap(err, "reading \"%s\"", fs_printable(path, text));
   return 0;
 }

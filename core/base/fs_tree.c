@@ -208,8 +208,8 @@ static int finish(struct walk *walk, struct level *level) {
 }
 
 static int remove_in(int directory, const char *name, struct err *err) {
-  struct walk walk CLEANUP(walk_end) = {
-      .base = directory, .current = directory, .err = err};
+  CLEANUP(walk_end)
+  struct walk walk = {.base = directory, .current = directory, .err = err};
   remove_entry(&walk, name, false);
   while (walk.count != 0) {
     struct level *top = &walk.levels[walk.count - 1];

@@ -133,7 +133,7 @@ static void log_line(enum log_level level, const char *format, va_list values) {
   vsnprintf(text, sizeof text, format, values);
   char time[CLOCK_ISO_SIZE];
   clock_format_iso(clock_wall_us(), time);
-  struct buf CLEANUP(buf_free) line = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf line = BUF_INIT(BUF_LINE);
   buf_format(&line, "%s %s", time, level_names[level]);
   append_id(&line, "program", log_program);
   append_id(&line, "request", current_request);

@@ -45,8 +45,8 @@ static int read_view(int64_t pid, struct buf *mountinfo, struct buf *membership,
   CLEANUP(mem_close_descriptor) int groups = open(path, O_RDONLY | O_CLOEXEC);
   if (mounts < 0 || groups < 0)
     return err_errno(err, ERR_IO, errno, "cannot read %s", path);
-  if (fs_read_all(mounts, mountinfo, err) != 0 ||
-      fs_read_all(groups, membership, err) != 0)
+  if (fs_read_all(mounts, mountinfo, err) < 0 ||
+      fs_read_all(groups, membership, err) < 0)
     return -1;
   return 0;
 }
@@ -78,7 +78,7 @@ int cgroup_host_open(const char *base, const char *instance,
                      struct err *err) {
   CLEANUP(buf_free) struct buf mountinfo = BUF_INIT(4 * BUF_SMALL);
   CLEANUP(buf_free) struct buf membership = BUF_INIT(BUF_SMALL);
-  if (view == NULL && read_view(0, &mountinfo, &membership, err) != 0)
+  if (view == NULL && read_view(0, &mountinfo, &membership, err) < 0)
     return -1;
   struct cgroup_view own = {buf_string(&mountinfo), buf_string(&membership)};
   CLEANUP(mem_free_pointer)
@@ -162,8 +162,8 @@ int cgroup_make(struct cgroup_host *host, const char *name,
   CLEANUP(cgroup_done)
   struct cgroup *group = cgroup_child(&host->instance, name);
   if (group->version != 0 &&
-      (make_directories(group, err) != 0 ||
-       cgroup_backend_of(group)->limit(group, limits, err) != 0)) {
+      (make_directories(group, err) < 0 ||
+       cgroup_backend_of(group)->limit(group, limits, err) < 0)) {
     cgroup_remove(group, NULL);
     return -1;
   }

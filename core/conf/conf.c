@@ -37,7 +37,7 @@ static int fault(struct reading *reading, const char *format, ...) {
   if (reading->failed_line != 0)
     return 0;
   reading->failed_line = reading->line;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   va_list values;
   va_start(values, format);
   buf_vformat(&text, format, values);
@@ -111,7 +111,7 @@ static int take_key(void *user, const char *section, const char *name,
   *seen = reading->line;
   if (conf_value_set(reading->conf, key, value) == 0)
     return 1;
-  struct buf CLEANUP(buf_free) wanted = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf wanted = BUF_INIT(BUF_LINE);
   conf_value_wanted(key, &wanted);
   return fault(reading, "%s = \"%s\": wanted is %s", name,
                fs_printable(value, text), buf_string(&wanted));
@@ -248,7 +248,7 @@ static struct conf *conf_new(void) {
 
 int conf_parse(const char *text, size_t length, const char *name,
                struct conf **ret, struct err *err) {
-  struct conf *conf CLEANUP(conf_done) = conf_new();
+  CLEANUP(conf_done) struct conf *conf = conf_new();
   CLEANUP(mem_free_pointer) int *seen = mem_array(conf_key_count, sizeof *seen);
   struct reading reading = {.name = name,
                             .text = text,
@@ -260,7 +260,7 @@ int conf_parse(const char *text, size_t length, const char *name,
     return -1;
   if (conf->listen == NULL)
     conf->listen = mem_format("%s/" LAYOUT_APP_SOCKET, conf->run_directory);
-  if (check_together(conf, name, err) != 0)
+  if (check_together(conf, name, err) < 0)
     return -1;
   *ret = MEM_STEAL(conf);
   return 0;
@@ -278,8 +278,8 @@ int conf_load(const char *path, struct conf **ret, struct err *err) {
                                            : ERR_IO;
     return err_errno(err, kind, errno, "cannot open %s", shown);
   }
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
-  if (fs_read_all(file, &text, err) != 0)
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  if (fs_read_all(file, &text, err) < 0)
     return err_wrap(err, "%s", shown);
   return conf_parse(buf_string(&text), text.length, shown, ret, err);
 }
@@ -302,8 +302,8 @@ int conf_describe(const struct conf *conf, struct buf *out) {
     if (strcmp(section, key->section) != 0)
       buf_format(out, "%s[%s]\n", i == 0 ? "" : "\n", key->section);
     section = key->section;
-    struct buf CLEANUP(buf_free) value = BUF_INIT(BUF_SMALL);
-    struct buf CLEANUP(buf_free) wanted = BUF_INIT(BUF_LINE);
+    CLEANUP(buf_free) struct buf value = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf wanted = BUF_INIT(BUF_LINE);
     conf_value_write(conf, key, &value);
     conf_value_wanted(key, &wanted);
     buf_format(out, "\n# %s\n# Wanted: %s.\n", key->meaning,

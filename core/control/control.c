@@ -86,14 +86,14 @@ static int exchange(const char *path, enum control_verb verb,
                     struct control_kernel *ret, struct err *err) {
   int64_t deadline = clock_monotonic_ns() + timeout_ms * CLOCK_MS;
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_CONTROL_MESSAGE);
-  if (compose(verb, words, &text, err) != 0)
+  if (compose(verb, words, &text, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor) int peer = open_socket(path, timeout_ms, err);
   if (peer < 0)
     return -1;
   if (send(peer, text.data, text.length, MSG_NOSIGNAL) < 0)
     return unreachable(path, errno, err);
-  if (wait_readable(peer, deadline, err) != 0)
+  if (wait_readable(peer, deadline, err) < 0)
     return -1;
   buf_reset(&text);
   char *room = buf_reserve(&text, BUF_CONTROL_MESSAGE);

@@ -112,7 +112,7 @@ static int check_members(const struct control_request *request, unsigned found,
 int control_request_decode(const char *text, size_t length,
                            struct control_request *ret, struct err *err) {
   CLEANUP(json_done) struct json *object = NULL;
-  if (json_parse(text, length, &JSON_RULES_REQUEST, &object, err) != 0)
+  if (json_parse(text, length, &JSON_RULES_REQUEST, &object, err) < 0)
     return -1;
   int verb = control_verb_parse(json_get_text(object, "verb"));
   if (verb < 0)
@@ -130,7 +130,7 @@ int control_request_decode(const char *text, size_t length,
       return -1;
     found |= BIT(place);
   }
-  if (check_members(&request, found, err) != 0)
+  if (check_members(&request, found, err) < 0)
     return -1;
   *ret = request;
   return 0;

@@ -12,7 +12,7 @@ static void lift(struct fence *fence, const struct event_text *event) {
 
 /* Messages of the run up to the end of the batch; -1: not told. */
 static int64_t end_of(const struct event_text *event) {
-  struct json *content CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *content = NULL;
   if (json_parse(event->content, strlen(event->content), &JSON_RULES_STORE,
                  &content, NULL) != 0)
     return -1;

@@ -137,8 +137,8 @@ static int have_redis(struct publisher *publisher, struct err *err) {
 
 static int publish(struct publisher *publisher, const struct event_text *event,
                    struct err *err) {
-  struct buf CLEANUP(buf_free) channel = BUF_INIT(BUF_SMALL);
-  struct buf CLEANUP(buf_free) message = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf channel = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf message = BUF_INIT(BUF_ANSWER);
   if (channel_name(publisher->conf->redis_channel, event, &channel, err) < 0)
     return -1;
   if (event_object(event, &message) < 0)
@@ -192,8 +192,8 @@ static int read_password(struct publisher *publisher, struct err *err) {
   const char *path = publisher->conf->redis_password_file;
   if (*path == '\0')
     return 0;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
-  int CLEANUP(mem_close_descriptor) file = open(path, O_RDONLY | O_CLOEXEC);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
+  CLEANUP(mem_close_descriptor) int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "redis_password_file %.500s", path);
   if (fs_read_all(file, &text, err) < 0)
@@ -212,7 +212,7 @@ static int check(struct publisher *publisher, struct err *err) {
                    "redis_address: \"%.200s\" is no address; wanted is "
                    "HOST:PORT, the path of a socket, or off",
                    publisher->conf->redis_address);
-  struct buf CLEANUP(buf_free) channel = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf channel = BUF_INIT(BUF_SMALL);
   struct event_text event = {0};
   if (channel_name(publisher->conf->redis_channel, &event, &channel, err) < 0)
     return err_wrap(err, "redis_channel");

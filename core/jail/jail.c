@@ -56,13 +56,13 @@ static void offer_to_oom_killer(void) {
 static int enter_world(const struct jail *jail, enum jail_layer *failed,
                        struct err *err) {
   *failed = JAIL_LIMIT_MEMORY;
-  if (cgroup_enter(jail->entries, jail->entry_count, err) != 0)
+  if (cgroup_enter(jail->entries, jail->entry_count, err) < 0)
     return -1;
   *failed = JAIL_RLIMITS;
-  if (jail_limits_enter(&jail->limits, jail_has(jail, JAIL_IDS), err) != 0)
+  if (jail_limits_enter(&jail->limits, jail_has(jail, JAIL_IDS), err) < 0)
     return -1;
   offer_to_oom_killer();
-  if (jail_unshare(jail, failed, err) != 0)
+  if (jail_unshare(jail, failed, err) < 0)
     return -1;
   *failed = JAIL_MOUNT;
   return jail_has(jail, JAIL_MOUNT) ? jail_mounts_enter(jail, err) : 0;
@@ -72,13 +72,13 @@ static int become_nobody(const struct jail *jail, enum jail_layer *failed,
                          struct err *err) {
   bool none = jail_has(jail, JAIL_CAPABILITIES);
   *failed = JAIL_CAPABILITIES;
-  if (none && jail_drop_bounding(err) != 0)
+  if (none && jail_drop_bounding(err) < 0)
     return -1;
   *failed = JAIL_IDS;
-  if (jail_switch_user(jail, err) != 0)
+  if (jail_switch_user(jail, err) < 0)
     return -1;
   *failed = JAIL_CAPABILITIES;
-  if (none && jail_drop_capabilities(err) != 0)
+  if (none && jail_drop_capabilities(err) < 0)
     return -1;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1UL, 0UL, 0UL, 0UL) != 0)
     return err_errno(err, ERR_IO, errno, "cannot set no_new_privs");
@@ -88,7 +88,7 @@ static int become_nobody(const struct jail *jail, enum jail_layer *failed,
 static int wall_in(const struct jail *jail, enum jail_layer *failed,
                    struct err *err) {
   *failed = JAIL_LANDLOCK;
-  if (jail_has(jail, JAIL_LANDLOCK) && jail_landlock_enter(jail, err) != 0)
+  if (jail_has(jail, JAIL_LANDLOCK) && jail_landlock_enter(jail, err) < 0)
     return -1;
   *failed = JAIL_SECCOMP;
   return jail_has(jail, JAIL_SECCOMP) ? jail_filter_enter(jail->filter, err)
@@ -99,8 +99,8 @@ int jail_enter(const struct jail *jail, enum jail_layer *failed,
                struct err *err) {
   enum jail_layer step = JAIL_LAYERS;
   set_umask(jail);
-  if (enter_world(jail, &step, err) == 0 &&
-      become_nobody(jail, &step, err) == 0 && wall_in(jail, &step, err) == 0)
+  if (enter_world(jail, &step, err) >= 0 &&
+      become_nobody(jail, &step, err) >= 0 && wall_in(jail, &step, err) >= 0)
     return 0;
   if (failed != NULL)
     *failed = step;

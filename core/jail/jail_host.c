@@ -105,7 +105,7 @@ static int take_group(struct jail_host *host,
   const struct cgroup_limits limits = {.memory = request->limits->memory,
                                        .pids = request->limits->pids,
                                        .cpus = request->limits->cpus};
-  if (cgroup_make(host->groups, request->id, &limits, &inmate->group, err) != 0)
+  if (cgroup_make(host->groups, request->id, &limits, &inmate->group, err) < 0)
     return -1;
   jail->group = inmate->group;
   if (host->plain.switch_user)
@@ -169,7 +169,7 @@ static int collect_paths(const struct jail_host *host,
                                              host->conf->read_only_paths,
                                          .hidden = hidden};
   char **paths = NULL;
-  if (jail_paths_collect(&order, &paths, err) != 0)
+  if (jail_paths_collect(&order, &paths, err) < 0)
     return -1;
   jail->read_only = paths;
   return 0;
@@ -177,11 +177,11 @@ static int collect_paths(const struct jail_host *host,
 
 static int prepare(struct jail_host *host, const struct jail_request *request,
                    struct jail *jail, struct inmate *inmate, struct err *err) {
-  if (take_user(host, jail, inmate, err) != 0 ||
-      take_group(host, request, jail, inmate, err) != 0 ||
-      look_at_workspace(request, jail, err) != 0 ||
-      collect_paths(host, request, jail, err) != 0 ||
-      give_directory(host, request, jail, err) != 0)
+  if (take_user(host, jail, inmate, err) < 0 ||
+      take_group(host, request, jail, inmate, err) < 0 ||
+      look_at_workspace(request, jail, err) < 0 ||
+      collect_paths(host, request, jail, err) < 0 ||
+      give_directory(host, request, jail, err) < 0)
     return -1;
   const struct jail_record record = {inmate->uid, inmate->group};
   return jail_record_write(request->shim_directory, &record, err);

@@ -100,8 +100,8 @@ static int fill_and_open(pid_t pid, struct jail_owner outside,
                          struct jail_owner inside, struct err *err) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/ns/user", (int)pid);
-  if (write_map(pid, "uid_map", outside.uid, inside.uid, err) != 0 ||
-      write_map(pid, "gid_map", outside.gid, inside.gid, err) != 0)
+  if (write_map(pid, "uid_map", outside.uid, inside.uid, err) < 0 ||
+      write_map(pid, "gid_map", outside.gid, inside.gid, err) < 0)
     return -1;
   int space = open(path, O_RDONLY | O_CLOEXEC);
   if (space < 0)

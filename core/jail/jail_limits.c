@@ -93,7 +93,7 @@ int jail_limits_read(const struct conf *conf, const struct json *wanted,
   const char *name;
   struct json *value;
   while (json_next(wanted, &state, &name, &value))
-    if (take_named(conf, name, value, &limits, err) != 0)
+    if (take_named(conf, name, value, &limits, err) < 0)
       return -1;
   *ret = limits;
   return 0;
@@ -138,13 +138,13 @@ static int forbid_core_dumps(struct err *err) {
 
 int jail_limits_enter(const struct jail_limits *limits, bool own_user,
                       struct err *err) {
-  if (forbid_core_dumps(err) != 0 ||
+  if (forbid_core_dumps(err) < 0 ||
       (limits->open_files > 0 &&
-       set_limit(RLIMIT_NOFILE, limits->open_files, "open files", err) != 0) ||
+       set_limit(RLIMIT_NOFILE, limits->open_files, "open files", err) < 0) ||
       (limits->file_bytes > 0 &&
-       set_limit(RLIMIT_FSIZE, limits->file_bytes, "file sizes", err) != 0) ||
+       set_limit(RLIMIT_FSIZE, limits->file_bytes, "file sizes", err) < 0) ||
       (own_user && limits->pids > 0 &&
-       set_limit(RLIMIT_NPROC, limits->pids, "processes", err) != 0))
+       set_limit(RLIMIT_NPROC, limits->pids, "processes", err) < 0))
     return -1;
   return 0;
 }

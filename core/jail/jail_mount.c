@@ -74,7 +74,7 @@ static const char *relative(const char *path) {
 
 int jail_mount_directory(int root, const char *path, struct err *err) {
   path = relative(path);
-  if (make_above(root, path, err) != 0)
+  if (make_above(root, path, err) < 0)
     return -1;
   if (mkdirat(root, path, 0755) != 0 && errno != EEXIST)
     return err_errno(err, ERR_UNAVAILABLE, errno,
@@ -85,7 +85,7 @@ int jail_mount_directory(int root, const char *path, struct err *err) {
 int jail_mount_file(int root, const char *path, const char *text,
                     struct err *err) {
   path = relative(path);
-  if (make_above(root, path, err) != 0)
+  if (make_above(root, path, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
   int file =
@@ -100,7 +100,7 @@ int jail_mount_file(int root, const char *path, const char *text,
 int jail_mount_link(int root, const char *path, const char *content,
                     struct err *err) {
   path = relative(path);
-  if (make_above(root, path, err) != 0)
+  if (make_above(root, path, err) < 0)
     return -1;
   if (symlinkat(content, root, path) != 0 && errno != EEXIST)
     return err_errno(err, ERR_UNAVAILABLE, errno,

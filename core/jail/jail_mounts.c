@@ -131,7 +131,7 @@ static int write_settings(int root, const struct jail *jail, struct err *err) {
       {"etc/resolv.conf", "# there is no network in here\n"},
   };
   for (size_t i = 0; i < COUNT_OF(files); i++)
-    if (jail_mount_file(root, files[i][0], files[i][1], err) != 0)
+    if (jail_mount_file(root, files[i][0], files[i][1], err) < 0)
       return -1;
   return 0;
 }
@@ -170,10 +170,10 @@ static int mount_processes(int root, struct err *err) {
   CLEANUP(mem_close_descriptor)
   int mount =
       jail_mount_fresh("proc", READ_ONLY | MOUNT_ATTR_NOEXEC, hidden, err);
-  if (mount < 0 || jail_mount_attach(mount, root, "proc", true, err) != 0)
+  if (mount < 0 || jail_mount_attach(mount, root, "proc", true, err) < 0)
     return -1;
   for (const char *const *path = masked; *path != NULL; path++)
-    if (mask(root, *path, err) != 0)
+    if (mask(root, *path, err) < 0)
       return -1;
   return 0;
 }
@@ -183,7 +183,7 @@ static int mount_terminals(int root, struct err *err) {
       {"ptmxmode", "0666"}, {"mode", "0620"}, {NULL, NULL}};
   CLEANUP(mem_close_descriptor)
   int mount = jail_mount_fresh("devpts", DEVICE, options, err);
-  if (mount < 0 || jail_mount_attach(mount, root, "dev/pts", true, err) != 0)
+  if (mount < 0 || jail_mount_attach(mount, root, "dev/pts", true, err) < 0)
     return -1;
   return jail_mount_link(root, "dev/ptmx", "pts/ptmx", err);
 }
@@ -200,9 +200,9 @@ static int mount_devices(int root, const struct jail *jail, struct err *err) {
     if (jail_mount_bind(root, devices[i], DEVICE, err) < 0)
       return -1;
   for (size_t i = 0; i < COUNT_OF(links); i++)
-    if (jail_mount_link(root, links[i][0], links[i][1], err) != 0)
+    if (jail_mount_link(root, links[i][0], links[i][1], err) < 0)
       return -1;
-  if (mount_terminals(root, err) != 0)
+  if (mount_terminals(root, err) < 0)
     return -1;
   return mount_memory(root, "dev/shm", jail->limits.tmp_bytes, "1777",
                       WRITABLE | MOUNT_ATTR_NOEXEC, NULL, err);
@@ -210,9 +210,9 @@ static int mount_devices(int root, const struct jail *jail, struct err *err) {
 
 static int mount_scratch(int root, const struct jail *jail, struct err *err) {
   if (mount_memory(root, "tmp", jail->limits.tmp_bytes, "1777", WRITABLE, NULL,
-                   err) != 0 ||
+                   err) < 0 ||
       mount_memory(root, JAIL_PRIVATE, PRIVATE_BYTES, "0700", WRITABLE, jail,
-                   err) != 0)
+                   err) < 0)
     return -1;
   return jail_mount_link(root, "var/tmp", "../tmp", err);
 }
@@ -251,8 +251,8 @@ static int copy_connection(int root, const struct jail *jail, const char *path,
   if (from < 0 || to < 0 ||
       (jail->switch_user && fchown(to, jail->uid, jail->gid) != 0))
     return err_errno(err, ERR_UNAVAILABLE, errno, "cannot copy /%s", path);
-  if (fs_read_all(from, &text, err) != 0 ||
-      fs_write_all(to, buf_string(&text), text.length, err) != 0)
+  if (fs_read_all(from, &text, err) < 0 ||
+      fs_write_all(to, buf_string(&text), text.length, err) < 0)
     return -1;
   return jail_mount_copy(root, copy + 1, WRITABLE | MOUNT_ATTR_NOEXEC, 0, err);
 }
@@ -260,7 +260,7 @@ static int copy_connection(int root, const struct jail *jail, const char *path,
 /* `copy` was made before the new root covered that directory. */
 static int mount_run(int root, const struct jail *jail, int copy,
                      struct err *err) {
-  if (jail_mount_attach(copy, root, jail->run, true, err) != 0)
+  if (jail_mount_attach(copy, root, jail->run, true, err) < 0)
     return -1;
   char path[4096];
   snprintf(path, sizeof path, "%s/" LAYOUT_CONNECTION, jail->run + 1);
@@ -272,14 +272,14 @@ static int mount_run(int root, const struct jail *jail, int copy,
 }
 
 static int fill(int root, const struct jail *jail, int run, struct err *err) {
-  if (jail_mount_directory(root, NOTHING, err) != 0 ||
-      bind_list(root, jail_mounts_programs, err) != 0 ||
-      bind_list(root, jail_mounts_settings, err) != 0 ||
-      write_settings(root, jail, err) != 0 || mount_processes(root, err) != 0 ||
-      mount_devices(root, jail, err) != 0 ||
-      mount_scratch(root, jail, err) != 0 ||
-      bind_configured(root, jail, err) != 0 ||
-      mount_workspace(root, jail, err) != 0)
+  if (jail_mount_directory(root, NOTHING, err) < 0 ||
+      bind_list(root, jail_mounts_programs, err) < 0 ||
+      bind_list(root, jail_mounts_settings, err) < 0 ||
+      write_settings(root, jail, err) < 0 || mount_processes(root, err) < 0 ||
+      mount_devices(root, jail, err) < 0 ||
+      mount_scratch(root, jail, err) < 0 ||
+      bind_configured(root, jail, err) < 0 ||
+      mount_workspace(root, jail, err) < 0)
     return -1;
   return mount_run(root, jail, run, err);
 }
@@ -312,7 +312,7 @@ int jail_mounts_enter(const struct jail *jail, struct err *err) {
     return -1;
   if (move_mount(root, "", AT_FDCWD, jail->run, MOVE_MOUNT_F_EMPTY_PATH) != 0)
     return err_errno(err, ERR_UNAVAILABLE, errno, "cannot attach a new root");
-  if (fill(root, jail, run, err) != 0)
+  if (fill(root, jail, run, err) < 0)
     return -1;
   return change_root(root, err);
 }

@@ -67,9 +67,9 @@ int jail_map_user(uid_t uid, gid_t gid, struct err *err) {
   char users[64], groups[64];
   snprintf(users, sizeof users, "%u %u 1", (unsigned)uid, (unsigned)uid);
   snprintf(groups, sizeof groups, "%u %u 1", (unsigned)gid, (unsigned)gid);
-  if (write_file("/proc/self/setgroups", "deny", err) != 0 ||
-      write_file("/proc/self/uid_map", users, err) != 0 ||
-      write_file("/proc/self/gid_map", groups, err) != 0)
+  if (write_file("/proc/self/setgroups", "deny", err) < 0 ||
+      write_file("/proc/self/uid_map", users, err) < 0 ||
+      write_file("/proc/self/gid_map", groups, err) < 0)
     return -1;
   return 0;
 }
@@ -115,7 +115,7 @@ int jail_unshare(const struct jail *jail, enum jail_layer *failed,
       return err_errno(err, ERR_UNAVAILABLE, errno,
                        "cannot make a new %s namespace",
                        jail_layer_name(steps[i].layer));
-    if (steps[i].prepare != NULL && steps[i].prepare(err) != 0)
+    if (steps[i].prepare != NULL && steps[i].prepare(err) < 0)
       return -1;
   }
   return 0;

@@ -61,7 +61,7 @@ static int check_shown(const struct list *list, const char *path,
 static int add(struct list *list, const char *path, struct err *err) {
   if (is_system(path) || is_hidden(list, path))
     return 0;
-  if (check_shown(list, path, err) != 0)
+  if (check_shown(list, path, err) < 0)
     return -1;
   for (size_t i = 0; i < list->count; i++)
     if (strcmp(list->paths[i], path) == 0)
@@ -114,7 +114,7 @@ static int add_prefix(struct list *list, const char *program, unsigned depth,
   CLEANUP(mem_free_pointer) char *prefix = prefix_of(program);
   if (prefix == NULL)
     return add(list, program, err);
-  if (add(list, prefix, err) != 0)
+  if (add(list, prefix, err) < 0)
     return -1;
   CLEANUP(mem_free_pointer) char *base = base_program(prefix);
   return base == NULL || *base != '/' ? 0
@@ -140,7 +140,7 @@ static int add_program(struct list *list, const char *program, unsigned depth,
     return 0;
   if (access(program, F_OK) != 0)
     return 0;
-  if (add_prefix(list, program, depth, err) != 0)
+  if (add_prefix(list, program, depth, err) < 0)
     return -1;
   CLEANUP(mem_free_pointer) char *target = target_of(program);
   return target == NULL ? 0 : add_program(list, target, depth + 1, err);
@@ -151,7 +151,7 @@ static int add_arguments(struct list *list, char *const *argv,
   struct stat status;
   for (; *argv != NULL; argv++)
     if (**argv == '/' && stat(*argv, &status) == 0 && S_ISREG(status.st_mode) &&
-        add(list, *argv, err) != 0)
+        add(list, *argv, err) < 0)
       return -1;
   return 0;
 }
@@ -163,19 +163,19 @@ static int add_configured(struct list *list, const char *paths,
   char *state = NULL;
   for (char *path = strtok_r(copy, ":", &state); path != NULL;
        path = strtok_r(NULL, ":", &state))
-    if (add(list, path, err) != 0)
+    if (add(list, path, err) < 0)
       return err_wrap(err, "read_only_paths");
   return 0;
 }
 
 static int collect(const struct jail_paths_order *order, struct list *list,
                    struct err *err) {
-  if (add_configured(list, order->configured, err) != 0 ||
-      (order->kernelspec != NULL && add(list, order->kernelspec, err) != 0))
+  if (add_configured(list, order->configured, err) < 0 ||
+      (order->kernelspec != NULL && add(list, order->kernelspec, err) < 0))
     return -1;
   if (*order->argv == NULL)
     return 0;
-  if (**order->argv == '/' && add_program(list, *order->argv, 0, err) != 0)
+  if (**order->argv == '/' && add_program(list, *order->argv, 0, err) < 0)
     return -1;
   return add_arguments(list, order->argv + 1, err);
 }
@@ -184,7 +184,7 @@ int jail_paths_collect(const struct jail_paths_order *order, char ***ret,
                        struct err *err) {
   struct list list = {.paths = mem_array(1, sizeof(char *)),
                       .hidden = order->hidden};
-  if (collect(order, &list, err) != 0) {
+  if (collect(order, &list, err) < 0) {
     jail_paths_free(list.paths);
     return -1;
   }

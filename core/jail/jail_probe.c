@@ -20,8 +20,8 @@ static _Noreturn void try(const struct jail *jail, int report) {
   struct outcome outcome;
   memset(&outcome, 0, sizeof outcome);
   outcome.failed = JAIL_USER;
-  if (jail_settle(jail, &outcome.err) != 0 ||
-      jail_enter(jail, &outcome.failed, &outcome.err) != 0)
+  if (jail_settle(jail, &outcome.err) < 0 ||
+      jail_enter(jail, &outcome.failed, &outcome.err) < 0)
     (void)!write(report, &outcome, sizeof outcome);
   _exit(0);
 }

@@ -22,7 +22,7 @@ int jail_record_write(int directory, const struct jail_record *record,
 
 int jail_record_read(int directory, struct jail_record *ret, struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  if (fs_read_file(directory, FILE_NAME, &text, err) != 0)
+  if (fs_read_file(directory, FILE_NAME, &text, err) < 0)
     return -1;
   int64_t uid;
   int length = 0;
@@ -30,7 +30,7 @@ int jail_record_read(int directory, struct jail_record *ret, struct err *err) {
       uid < -1 || length == 0)
     return err_set(err, ERR_INVALID, "the jail's record is garbled");
   struct cgroup *group = NULL;
-  if (cgroup_parse(buf_string(&text) + length, &group, err) != 0)
+  if (cgroup_parse(buf_string(&text) + length, &group, err) < 0)
     return -1;
   *ret = (struct jail_record){uid, group};
   return 0;

@@ -50,7 +50,7 @@ int jail_report_read(const char *run_directory, struct json **ret,
   int directory = fs_open_directory(run_directory, err);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (directory < 0 ||
-      fs_read_file(directory, LAYOUT_JAIL_REPORT, &text, err) != 0)
+      fs_read_file(directory, LAYOUT_JAIL_REPORT, &text, err) < 0)
     return -1;
   return json_parse(buf_string(&text), text.length, &JSON_RULES_STORE, ret,
                     err);

@@ -196,7 +196,7 @@ static int export_program(scmp_filter_ctx context, struct buf *program,
   if (result != 0)
     return err_errno(err, ERR_UNAVAILABLE, -result,
                      "cannot compile the system call filter");
-  if (lseek(file, 0, SEEK_SET) != 0 || fs_read_all(file, program, err) != 0)
+  if (lseek(file, 0, SEEK_SET) != 0 || fs_read_all(file, program, err) < 0)
     return -1;
   return 0;
 }

@@ -53,7 +53,7 @@ static void survey_landlock(struct jail_host *host) {
 
 static void survey_filter(struct jail_host *host) {
   struct err err = {0};
-  if (jail_filter_build(&host->filter, &err) != 0)
+  if (jail_filter_build(&host->filter, &err) < 0)
     note(host, JAIL_SECCOMP, JAIL_OFF, "%.200s", err.text);
 }
 
@@ -71,7 +71,7 @@ static int survey_groups(struct jail_host *host, bool trial, struct err *err) {
   instance[INSTANCE_DIGITS] = '\0';
   host->uid_begin = (int64_t)strtoull(instance, NULL, 16);
   if (cgroup_host_open(strcmp(base, "auto") == 0 ? NULL : base,
-                       trial ? NULL : instance, NULL, &host->groups, err) != 0)
+                       trial ? NULL : instance, NULL, &host->groups, err) < 0)
     return -1;
   for (size_t i = 0; i < COUNT_OF(limits); i++) {
     const char *fault = cgroup_fault(host->groups, limits[i].controller);
@@ -98,7 +98,7 @@ static void survey_users(struct jail_host *host, const char *tasks) {
                               (gid_t)host->conf->uid_first};
   CLEANUP(mem_close_descriptor) int map = jail_map_owner(outside, inside, &err);
   CLEANUP(mem_close_descriptor) int place = fs_open_directory(tasks, &err);
-  if (map < 0 || place < 0 || jail_probe_owner_map(place, map, &err) != 0)
+  if (map < 0 || place < 0 || jail_probe_owner_map(place, map, &err) < 0)
     note(host, JAIL_IDS, JAIL_OFF, "all kernels are one user: %.150s",
          err.text);
 }
@@ -122,7 +122,7 @@ static int try_out(struct jail_host *host, const char *scratch,
   jail.landlock_abi = host->landlock_abi;
   if (jail_has(&jail, JAIL_IDS))
     jail.uid = jail.gid = (uid_t)host->conf->uid_first;
-  if (jail_probe_all(&jail, host->status, err) != 0)
+  if (jail_probe_all(&jail, host->status, err) < 0)
     return err_wrap(err, "kernels cannot be confined at all");
   host->layers = jail.layers | (host->layers & LIMIT_LAYERS);
   return 0;
@@ -165,12 +165,12 @@ static int survey(struct jail_host *host, const char *scratch,
     switch_all_off(host);
     return 0;
   }
-  if (survey_groups(host, trial, err) != 0)
+  if (survey_groups(host, trial, err) < 0)
     return -1;
   survey_landlock(host);
   survey_filter(host);
   survey_users(host, tasks);
-  if (try_out(host, scratch, tasks, err) != 0)
+  if (try_out(host, scratch, tasks, err) < 0)
     return -1;
   survey_killing(host);
   return 0;
@@ -183,7 +183,7 @@ int jail_host_open(const struct conf *conf, const struct jail *plain,
   *ret = NULL;
   host->conf = conf;
   host->plain = *plain;
-  if (survey(host, scratch, tasks, trial, err) != 0)
+  if (survey(host, scratch, tasks, trial, err) < 0)
     return -1;
   int result = 0;
   if (conf->jail == CONF_JAIL_REQUIRED)

@@ -46,7 +46,7 @@ struct json *json_string(const char *text) {
 struct json *json_string_n(const char *text, size_t length) {
   if (text == NULL || json_utf8_valid(text, length))
     return json_string_valid(text, length);
-  struct buf repaired CLEANUP(buf_free) = BUF_INIT(3 * length);
+  CLEANUP(buf_free) struct buf repaired = BUF_INIT(3 * length);
   json_utf8_repair(text, length, &repaired);
   return json_string_valid(buf_string(&repaired), repaired.length);
 }
@@ -142,7 +142,7 @@ void json_set(struct json *object, const char *key, struct json *value) {
     json_free(value);
     return;
   }
-  struct buf repaired CLEANUP(buf_free) = BUF_INIT(3 * strlen(key));
+  CLEANUP(buf_free) struct buf repaired = BUF_INIT(3 * strlen(key));
   if (!json_utf8_valid(key, strlen(key))) {
     json_utf8_repair(key, strlen(key), &repaired);
     key = buf_string(&repaired);
@@ -320,8 +320,8 @@ static bool equal_objects(const struct json *a, const struct json *b) {
 /* Scalars are equal when they are written alike, so that no digits are lost in
  * a comparison by way of double. */
 static bool equal_scalars(const struct json *a, const struct json *b) {
-  struct buf left CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
-  struct buf right CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf left = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf right = BUF_INIT(BUF_NOTEBOOK);
   json_write(a, &left);
   json_write(b, &right);
   return left.length == right.length &&

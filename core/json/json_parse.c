@@ -157,8 +157,8 @@ static int parse_container(struct parser *parser, bool is_object,
                            struct json **ret) {
   if (enter(parser, is_object ? COST_OBJECT : COST_ARRAY) < 0)
     return -1;
-  struct json *container CLEANUP(json_done) =
-      is_object ? json_object() : json_array();
+  CLEANUP(json_done)
+  struct json *container = is_object ? json_object() : json_array();
   int result = is_object ? parse_members(parser, container)
                          : parse_elements(parser, container);
   if (result < 0)
@@ -207,7 +207,7 @@ static int parse_value(struct parser *parser, int token, struct json **ret) {
 }
 
 static int parse_text(struct parser *parser, struct json **ret) {
-  struct json *value CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *value = NULL;
   if (parse_value(parser, next_token(parser), &value) < 0)
     return -1;
   int token = next_token(parser);

@@ -147,8 +147,8 @@ static void write_member(const struct writer *writer,
 static void write_members_sorted(const struct writer *writer,
                                  const struct json *object, unsigned depth) {
   size_t length = json_length(object);
-  struct member *members CLEANUP(mem_free_pointer) =
-      mem_array(length, sizeof *members);
+  CLEANUP(mem_free_pointer)
+  struct member *members = mem_array(length, sizeof *members);
   void *state = NULL;
   for (size_t i = 0; i < length; i++)
     json_next(object, &state, &members[i].key, &members[i].value);

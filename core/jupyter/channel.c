@@ -137,7 +137,7 @@ int channel_open(struct channel_context *context,
    * first request. */
   static const enum channel_name order[SOCKETS] = {
       CHANNEL_IOPUB, CHANNEL_SHELL, CHANNEL_STDIN, CHANNEL_CONTROL};
-  struct channel CLEANUP(channel_done) *channel = mem_new(sizeof *channel);
+  CLEANUP(channel_done) struct channel *channel = mem_new(sizeof *channel);
   channel->key = connection->key;
   channel->out = (struct buf)BUF_INIT(BUF_KERNEL_MESSAGE);
   id_new(channel->session);
@@ -354,7 +354,7 @@ static int receive_parts(void *socket, struct parts *parts, struct err *err) {
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err) {
   for (int dropped = 0; dropped < DROPPED_IN_A_ROW; dropped++) {
-    struct parts CLEANUP(parts_free) parts;
+    CLEANUP(parts_free) struct parts parts;
     parts.count = 0;
     parts.too_many = false;
     int result = receive_parts(channel->sockets[name], &parts, err);

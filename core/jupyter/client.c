@@ -15,7 +15,7 @@ void execution_free(struct execution *execution) {
 int client_execute(struct channel *channel, const char *code, size_t length,
                    const struct execute_options *options, struct execution *ret,
                    struct err *err) {
-  struct json CLEANUP(json_done) *content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set(content, "code", json_string_n(code, length));
   json_set_boolean(content, "silent", options->silent);
   json_set_boolean(content, "store_history", options->store_history);
@@ -166,7 +166,7 @@ enum client_event client_observe(struct execution *execution,
 
 int client_input(struct channel *channel, const struct message *request,
                  const char *text, struct err *err) {
-  struct json CLEANUP(json_done) *content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "value", text == NULL ? "\x04" : text);
   return channel_send(channel, CHANNEL_STDIN, "input_reply", content, NULL,
                       request->header, NULL, err);
@@ -183,7 +183,7 @@ int client_interrupt(struct channel *channel, struct err *err) {
 }
 
 int client_shutdown(struct channel *channel, bool restart, struct err *err) {
-  struct json CLEANUP(json_done) *content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_boolean(content, "restart", restart);
   return channel_send(channel, CHANNEL_CONTROL, "shutdown_request", content,
                       NULL, NULL, NULL, err);
@@ -192,7 +192,7 @@ int client_shutdown(struct channel *channel, bool restart, struct err *err) {
 int client_close_comm(struct channel *channel, const struct message *open,
                       struct err *err) {
   const struct json *id = json_get(open->content, "comm_id");
-  struct json CLEANUP(json_done) *content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set(content, "comm_id", json_share(id));
   json_set(content, "data", json_object());
   return channel_send(channel, CHANNEL_SHELL, "comm_close", content, NULL,

@@ -132,7 +132,7 @@ static int take_all(struct proof *proof, int mask, struct err *err) {
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     int left = (mask & 1 << names[i]) != 0 ? DRAIN_MOST : 0, result = 1;
     while (left-- > 0 && result > 0) {
-      struct message CLEANUP(message_free) message = {0};
+      CLEANUP(message_free) struct message message = {0};
       result = channel_receive(proof->channel, names[i], &message, err);
       if (result > 0)
         take(proof, names[i], &message);
@@ -226,7 +226,8 @@ static int step(struct proof *proof, struct err *err) {
 int client_prove(struct channel *channel, int process_fd, int64_t deadline_ns,
                  int64_t busy_at_ns, struct kernel_info *ret, struct err *err) {
   int64_t now = clock_monotonic_ns();
-  struct proof CLEANUP(proof_free) proof = {
+  CLEANUP(proof_free)
+  struct proof proof = {
       .channel = channel,
       .process_fd = process_fd,
       .deadline = deadline_ns,

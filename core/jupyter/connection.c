@@ -28,7 +28,7 @@ int connection_compose(const char *directory, const char *kernel_name,
                    "%s is too long a directory for sockets: their paths may "
                    "have %d bytes",
                    directory, SOCKET_PATH_MAX);
-  struct json CLEANUP(json_done) *file = json_object();
+  CLEANUP(json_done) struct json *file = json_object();
   for (enum channel_name name = 0; name < CHANNEL_COUNT; name++)
     json_set_integer(file, port_keys[name], name + 1);
   CLEANUP(mem_free_pointer) char *prefix = mem_format("%s/ipc", directory);
@@ -87,7 +87,7 @@ static int parse_key(const struct json *file, struct wire_key *key,
 
 int connection_parse(const char *text, size_t length, struct connection *ret,
                      struct err *err) {
-  struct json CLEANUP(json_done) *file = NULL;
+  CLEANUP(json_done) struct json *file = NULL;
   if (json_parse(text, length, &rules, &file, err) < 0) {
     if (err != NULL)
       err->kind = ERR_INVALID;

@@ -128,8 +128,8 @@ static int parse_members(const struct json *file, struct kernelspec *spec,
 int kernelspec_parse(const char *text, size_t length, const char *name,
                      const char *directory, struct kernelspec **ret,
                      struct err *err) {
-  struct json CLEANUP(json_done) *file = NULL;
-  struct kernelspec CLEANUP(kernelspec_done) *spec = mem_new(sizeof *spec);
+  CLEANUP(json_done) struct json *file = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = mem_new(sizeof *spec);
   spec->name = mem_copy_text(name);
   spec->directory = mem_copy_text(directory);
   if (json_parse(text, length, &rules, &file, err) < 0 ||
@@ -161,7 +161,7 @@ struct placeholder {
 
 static char *expand(const char *text, const struct placeholder *placeholders,
                     size_t count) {
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_REQUEST_BODY);
   const char *home = getenv("HOME");
   if (home != NULL && text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
     buf_text(&out, home);

@@ -134,7 +134,7 @@ static int load(const struct candidate *candidate, struct kernelspec **ret,
   char *path = mem_format("%s/kernel.json", candidate->directory);
   CLEANUP(mem_close_descriptor)
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "cannot read %s", path);
   if (fs_read_all(file, &text, err) < 0)
@@ -156,7 +156,7 @@ static void search_sort(struct search *search) {
 
 static int not_found(struct search *search, const char *name, struct err *err) {
   search_sort(search);
-  struct buf CLEANUP(buf_free) names = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf names = BUF_INIT(BUF_SMALL);
   for (size_t i = 0; i < search->count; i++)
     buf_format(&names, "%s%s", i == 0 ? "" : ", ", search->candidates[i].name);
   char text[FS_PRINTABLE];
@@ -167,7 +167,7 @@ static int not_found(struct search *search, const char *name, struct err *err) {
 
 int kernelspec_find(const char *extra, const char *name,
                     struct kernelspec **ret, struct err *err) {
-  struct search CLEANUP(search_free) search = {0};
+  CLEANUP(search_free) struct search search = {0};
   search_everywhere(&search, extra);
   CLEANUP(mem_free_pointer) char *normal = normal_name(name);
   const struct candidate *candidate =
@@ -180,7 +180,7 @@ int kernelspec_find(const char *extra, const char *name,
 int kernelspec_list(const char *extra, struct kernelspec ***ret, size_t *count,
                     struct err *err) {
   (void)err; /* what cannot be read is not there */
-  struct search CLEANUP(search_free) search = {0};
+  CLEANUP(search_free) struct search search = {0};
   search_everywhere(&search, extra);
   search_sort(&search);
   struct kernelspec **list = mem_array(search.count, sizeof(*list));

@@ -92,7 +92,7 @@ int wire_decode(const struct wire_key *key, const struct wire_frame *frames,
   const struct wire_frame *signature = &frames[at + 1], *json = signature + 1;
   if (check_signature(key, signature, json, err) < 0)
     return -1;
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   if (parse_frame(&json[0], "header", &message.header, err) < 0 ||
       parse_frame(&json[1], "parent header", &message.parent, err) < 0 ||
       parse_frame(&json[2], "metadata", &message.metadata, err) < 0 ||

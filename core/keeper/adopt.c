@@ -120,7 +120,7 @@ static int adopt_rows(struct keeper *keeper, const struct shims *shims,
                       struct err *err) {
   struct kernel_record *records = NULL;
   size_t count = 0;
-  if (kernel_list_alive(keeper->store, &records, &count, err) != 0)
+  if (kernel_list_alive(keeper->store, &records, &count, err) < 0)
     return -1;
   for (size_t i = 0; i < count; i++)
     adopt_row(keeper, &records[i], shims);
@@ -174,8 +174,8 @@ static void sweep(struct keeper *keeper, int parent) {
 
 int adopt_all(struct keeper *keeper, struct err *err) {
   CLEANUP(shims_free) struct shims shims = {0};
-  if (find_shims(keeper, &shims, err) != 0 ||
-      adopt_rows(keeper, &shims, err) != 0)
+  if (find_shims(keeper, &shims, err) < 0 ||
+      adopt_rows(keeper, &shims, err) < 0)
     return -1;
   for (size_t i = 0; i < shims.count; i++)
     if (!shims.list[i].known)

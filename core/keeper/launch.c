@@ -120,7 +120,7 @@ static int make_directories(const struct keeper *keeper, struct launch *launch,
 static int write_connection(const char *kernelspec, const struct launch *launch,
                             struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
-  if (connection_compose(launch->directory, kernelspec, &text, err) != 0)
+  if (connection_compose(launch->directory, kernelspec, &text, err) < 0)
     return -1;
   struct iovec part = {text.data, text.length};
   return fs_write_atomic(launch->directory_fd, LAYOUT_CONNECTION, 0600, &part,
@@ -161,9 +161,9 @@ static int plan(const struct keeper *keeper, struct launch *launch,
   const char *name = launch->task == NULL ? keeper->conf->kernelspec
                                           : launch->task->kernelspec;
   const struct json *settings = settings_of(launch);
-  if (find_kernelspec(keeper, name, &launch->spec, err) != 0 ||
+  if (find_kernelspec(keeper, name, &launch->spec, err) < 0 ||
       jail_limits_read(keeper->conf, json_get(settings, "limits"),
-                       &launch->limits, err) != 0)
+                       &launch->limits, err) < 0)
     return -1;
   launch->directory =
       mem_format("%s/" LAYOUT_KERNELS "/%s", keeper->places.run, launch->id);
@@ -184,11 +184,11 @@ static void compose_environment(const struct keeper *keeper,
 
 static int prepare(const struct keeper *keeper, struct launch *launch,
                    struct err *err) {
-  if (make_files(keeper, launch, err) != 0)
+  if (make_files(keeper, launch, err) < 0)
     return blame_place(err);
-  if (make_directories(keeper, launch, err) != 0 ||
-      write_connection(launch->spec->name, launch, err) != 0 ||
-      give_connection(keeper, launch, err) != 0)
+  if (make_directories(keeper, launch, err) < 0 ||
+      write_connection(launch->spec->name, launch, err) < 0 ||
+      give_connection(keeper, launch, err) < 0)
     return -1;
   compose_environment(keeper, launch);
   return 0;
@@ -224,7 +224,7 @@ static int run(const struct keeper *keeper, const struct launch *launch,
       .in_place = launch->zygote != NULL,
       .attendance = launch->attendance,
   };
-  if (confine(keeper, launch, &order.jail, err) != 0)
+  if (confine(keeper, launch, &order.jail, err) < 0)
     return -1;
   order.working_directory =
       jail_has(&order.jail, JAIL_MOUNT) ? JAIL_WORKSPACE : launch->files;
@@ -284,8 +284,8 @@ static void clean_up(struct keeper *keeper, const struct launch *launch) {
 static int attempt(struct keeper *keeper, struct launch *launch,
                    struct kernel **ret, struct err *err) {
   struct shim_process process;
-  if (prepare(keeper, launch, err) == 0 &&
-      run(keeper, launch, &process, err) == 0)
+  if (prepare(keeper, launch, err) >= 0 &&
+      run(keeper, launch, &process, err) >= 0)
     return enlist(keeper, launch, &process, ret, err);
   clean_up(keeper, launch);
   return -1;
@@ -324,7 +324,7 @@ static int start(struct keeper *keeper, const struct task_record *task,
                  bool warm, struct kernel **ret, bool *forked,
                  struct err *err) {
   CLEANUP(launch_done) struct launch launch = launch_new(task);
-  if (plan(keeper, &launch, err) != 0)
+  if (plan(keeper, &launch, err) < 0)
     return -1;
   if (warm)
     launch.zygote = find_zygote(keeper, &launch);
@@ -335,7 +335,7 @@ static int start(struct keeper *keeper, const struct task_record *task,
 int launch_kernel(struct keeper *keeper, const char *task_id,
                   struct kernel **ret, struct err *err) {
   CLEANUP(task_record_free) struct task_record task = {0};
-  if (task_get(keeper->store, task_id, &task, err) != 0)
+  if (task_get(keeper->store, task_id, &task, err) < 0)
     return -1;
   struct kernel *spare = spare_take(keeper, &task);
   if (spare != NULL) {
@@ -363,12 +363,12 @@ int launch_spare(struct keeper *keeper, int attendance, struct kernel **ret,
                  int64_t *zygote, struct err *err) {
   CLEANUP(launch_done) struct launch launch = launch_new(NULL);
   launch.attendance = attendance;
-  if (plan(keeper, &launch, err) != 0)
+  if (plan(keeper, &launch, err) < 0)
     return -1;
   launch.zygote = find_zygote(keeper, &launch);
   if (launch.zygote == NULL)
     return 0;
-  if (attempt(keeper, &launch, ret, err) != 0)
+  if (attempt(keeper, &launch, ret, err) < 0)
     return -1;
   *zygote = zygote_number(launch.zygote);
   return 1;

@@ -152,11 +152,11 @@ static void raise_descriptor_limit(const struct conf *conf, struct jail *jail) {
 /* Without a socket when it is only there to end what another one left. */
 static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
   struct loop_source signals;
-  if (watch_signals(keeper, &signals, err) != 0 || adopt_all(keeper, err) != 0)
+  if (watch_signals(keeper, &signals, err) < 0 || adopt_all(keeper, err) < 0)
     return -1;
   if (stop_kernels)
     verbs_stop_all(keeper, "The service was shut down.");
-  else if (server_open(keeper, err) != 0 || spare_open(keeper, err) != 0)
+  else if (server_open(keeper, err) < 0 || spare_open(keeper, err) < 0)
     return -1;
   else
     launch_prepare(keeper);
@@ -216,26 +216,26 @@ static void record_start(struct keeper *keeper) {
   int64_t pid = getpid();
   id_new(keeper->instance);
   if (store_instance_start(keeper->store, keeper->instance, "cellpost-keeper",
-                           pid, process_start_time(pid), &err) != 0)
+                           pid, process_start_time(pid), &err) < 0)
     log_warning("this start cannot be recorded: %s", err.text);
 }
 
 static void record_end(struct keeper *keeper) {
   struct err err = {0};
-  if (store_instance_end(keeper->store, keeper->instance, &err) != 0)
+  if (store_instance_end(keeper->store, keeper->instance, &err) < 0)
     log_warning("this end cannot be recorded: %s", err.text);
 }
 
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   struct keeper keeper = {
       .conf = conf, .loop.epoll = -1, .listener.descriptor = -1, .spare = -1};
-  if (places_open(conf, &keeper.places, err) != 0)
+  if (places_open(conf, &keeper.places, err) < 0)
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
   int result = -1;
-  if (survey(&keeper, err) == 0 &&
-      store_open(keeper.places.database, conf->sync, &keeper.store, err) == 0 &&
-      loop_open(&keeper.loop, err) == 0) {
+  if (survey(&keeper, err) >= 0 &&
+      store_open(keeper.places.database, conf->sync, &keeper.store, err) >= 0 &&
+      loop_open(&keeper.loop, err) >= 0) {
     record_start(&keeper);
     result = serve(&keeper, stop_kernels, err);
   }
@@ -258,7 +258,7 @@ static int stop_kernels(const struct conf *conf, struct err *err) {
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   double limit = conf->terminate_grace + STOP_PATIENCE_S;
-  if (control_shutdown(path, (int)(limit * 1000.0), err) == 0)
+  if (control_shutdown(path, (int)(limit * 1000.0), err) >= 0)
     return 0;
   return err->kind == ERR_UNAVAILABLE ? keep(conf, true, err) : -1;
 }
@@ -274,7 +274,7 @@ int main(int argc, char **argv) {
   int code = parse_options(argc, argv, &options);
   if (code >= 0)
     return code;
-  if (conf_load(options.conf, &conf, &err) != 0)
+  if (conf_load(options.conf, &conf, &err) < 0)
     return fail(&err);
   if (options.check)
     return puts("The configuration is right.") < 0;

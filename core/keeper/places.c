@@ -47,7 +47,7 @@ int places_make_owned(const struct places *places, int parent, const char *name,
                       mode_t mode, struct err *err) {
   CLEANUP(mem_close_descriptor)
   int directory = fs_make_and_open(parent, name, mode, err);
-  if (directory < 0 || places_give_away(places, directory, err) != 0)
+  if (directory < 0 || places_give_away(places, directory, err) < 0)
     return -1;
   return mem_steal_descriptor(&directory);
 }
@@ -60,7 +60,7 @@ static bool exists(const char *path) {
 /* An existing directory keeps owner and mode: it may be anybody's. */
 static int open_run(struct places *places, struct err *err) {
   bool existed = exists(places->run);
-  if (fs_make_directories(places->run, 0755, err) != 0)
+  if (fs_make_directories(places->run, 0755, err) < 0)
     return -1;
   places->run_fd = fs_open_directory(places->run, err);
   if (places->run_fd < 0)
@@ -94,14 +94,14 @@ static int make_database(const struct places *places, int state,
 
 static int open_state(struct places *places, struct err *err) {
   bool existed = exists(places->state);
-  if (fs_make_directories(places->state, 0755, err) != 0)
+  if (fs_make_directories(places->state, 0755, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
   int state = fs_open_directory(places->state, err);
   if (state < 0)
     return -1;
   if (!existed && (fchmod(state, STATE_MODE) != 0 ||
-                   places_give_away(places, state, err) != 0))
+                   places_give_away(places, state, err) < 0))
     return err_errno(err, ERR_IO, errno, "cannot set up %s", places->state);
   places->tasks = places_make_owned(places, state, LAYOUT_TASKS, 0755, err);
   places->spares = fs_make_and_open(state, LAYOUT_SPARES, 0711, err);
@@ -136,8 +136,8 @@ int places_open(const struct conf *conf, struct places *ret, struct err *err) {
       .spares = -1,
       .lock = -1,
   };
-  if (find_user(conf->user, &places, err) != 0 || open_run(&places, err) != 0 ||
-      take_lock(&places, err) != 0 || open_state(&places, err) != 0) {
+  if (find_user(conf->user, &places, err) < 0 || open_run(&places, err) < 0 ||
+      take_lock(&places, err) < 0 || open_state(&places, err) < 0) {
     places_close(&places);
     return -1;
   }

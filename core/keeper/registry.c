@@ -34,7 +34,7 @@ static void watch(struct keeper *keeper, struct loop_source *source, pid_t pid,
                   int64_t start, void (*ready)(void *), struct kernel *kernel) {
   *source = (struct loop_source){process_open(pid, start), ready, kernel};
   struct err err = {0};
-  if (source->descriptor >= 0 && loop_add(&keeper->loop, source, &err) != 0) {
+  if (source->descriptor >= 0 && loop_add(&keeper->loop, source, &err) < 0) {
     log_error("%s", err.text);
     mem_close_descriptor(&source->descriptor);
   }
@@ -127,7 +127,7 @@ static int send_signal(int pidfd, int number, struct err *err) {
 
 /* Somebody may have stopped the shim: a kernel of the same user can. */
 int registry_signal_shim(struct kernel *kernel, int number, struct err *err) {
-  if (send_signal(kernel->shim_end.descriptor, number, err) != 0)
+  if (send_signal(kernel->shim_end.descriptor, number, err) < 0)
     return -1;
   return send_signal(kernel->shim_end.descriptor, SIGCONT, err);
 }
@@ -159,7 +159,7 @@ static void record_end(struct kernel *kernel) {
   struct err err = {0};
   if (kernel_set_end(kernel->keeper->store, kernel->id, end, last->exit_code,
                      last->signal, last->reason, last->memory_peak_bytes,
-                     &err) == 0) {
+                     &err) >= 0) {
     kernel->recorded = true;
     return;
   }
@@ -241,10 +241,10 @@ static void on_kernel_end(void *context) {
 static void remove_directories(struct kernel *kernel) {
   struct err err = {0};
   const struct places *places = &kernel->keeper->places;
-  if (jail_host_release(kernel->keeper->jails, kernel->id, &err) != 0)
+  if (jail_host_release(kernel->keeper->jails, kernel->id, &err) < 0)
     log_warning("of kernel %s is left over: %s", kernel->id, err.text);
-  if (fs_remove_tree(places->kernels, kernel->id, &err) != 0 ||
-      fs_remove_tree(places->shims, kernel->id, &err) != 0)
+  if (fs_remove_tree(places->kernels, kernel->id, &err) < 0 ||
+      fs_remove_tree(places->shims, kernel->id, &err) < 0)
     log_warning("directories of kernel %s are left over: %s", kernel->id,
                 err.text);
 }
@@ -305,7 +305,7 @@ void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
 static int tell_row(struct keeper *keeper, const char *id,
                     struct control_kernel *ret, struct err *err) {
   CLEANUP(kernel_record_free) struct kernel_record record = {0};
-  if (kernel_get(keeper->store, id, &record, err) != 0)
+  if (kernel_get(keeper->store, id, &record, err) < 0)
     return -1;
   memset(ret, 0, sizeof *ret);
   snprintf(ret->id, sizeof ret->id, "%s", id);

@@ -76,7 +76,7 @@ static void on_client(void *context) {
     err_set(&err, ERR_DENIED, "this user may not ask the keeper");
   else if ((size_t)got > BUF_CONTROL_MESSAGE)
     err_set(&err, ERR_TOO_LARGE, "the request is too long");
-  else if (control_request_decode(room, (size_t)got, &request, &err) == 0) {
+  else if (control_request_decode(room, (size_t)got, &request, &err) >= 0) {
     verbs_handle(client->keeper, client, &request);
     return;
   }
@@ -165,7 +165,7 @@ int server_open(struct keeper *keeper, struct err *err) {
       socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a socket");
-  if (listen_at(&keeper->places, listener, err) != 0)
+  if (listen_at(&keeper->places, listener, err) < 0)
     return -1;
   keeper->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   keeper->listener = (struct loop_source){mem_steal_descriptor(&listener),

@@ -206,7 +206,7 @@ static void status(struct keeper *keeper, struct client *client,
   if (!can_be_told(registry_find(keeper, request->kernel)))
     wait_until(keeper, client, request, is_told, status);
   else if (*request->kernel == '\0' ||
-           registry_tell_id(keeper, request->kernel, &told, &err) == 0)
+           registry_tell_id(keeper, request->kernel, &told, &err) >= 0)
     server_answer(client, &told);
   else
     server_refuse(client, &err);

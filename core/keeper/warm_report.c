@@ -54,7 +54,7 @@ void warm_report_turn(struct keeper *keeper) {
   struct iovec part = {text.data, text.length};
   struct err err;
   if (fs_write_atomic(keeper->places.run_fd, LAYOUT_WARM_REPORT, 0644, &part, 1,
-                      FS_SYNC_NONE, &err) != 0)
+                      FS_SYNC_NONE, &err) < 0)
     log_warning("how kernels start cannot be told: %s", err.text);
   free(keeper->warm_told);
   keeper->warm_told = buf_take(&text);

@@ -50,7 +50,7 @@ static void indent(unsigned depth, struct buf *out) {
 
 static void write_lines(const struct json *value, unsigned depth,
                         struct buf *out) {
-  struct json *text CLEANUP(json_done) = mimebundle_text(value);
+  CLEANUP(json_done) struct json *text = mimebundle_text(value);
   const char *at = json_text(text);
   size_t left = json_text_length(text);
   if (left == 0) {
@@ -115,7 +115,7 @@ static void write_mime_value(const struct member *member, unsigned depth,
   } else if (mimebundle_is_lines(member->key)) {
     write_lines(member->value, depth, out);
   } else {
-    struct json *text CLEANUP(json_done) = mimebundle_text(member->value);
+    CLEANUP(json_done) struct json *text = mimebundle_text(member->value);
     json_write_indented(text, true, depth, out);
   }
 }
@@ -210,7 +210,7 @@ int cell_write_code(const struct code_cell *cell, struct buf *out) {
   set_unless_empty(metadata, "cellpost", cellpost_metadata(cell));
   set_unless_empty(metadata, "execution", execution_times(cell));
   set_unless_empty(metadata, "tags", cell_clean_tags(cell->tags));
-  struct json *value CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *value = json_object();
   json_set_text(value, "cell_type", "code");
   json_set(value, "execution_count",
            cell->execution_count < 0 ? NULL
@@ -225,7 +225,7 @@ int cell_write_code(const struct code_cell *cell, struct buf *out) {
 
 int cell_write_markdown(const char *id, const char *source, size_t length,
                         struct buf *out) {
-  struct json *value CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *value = json_object();
   json_set_text(value, "cell_type", "markdown");
   json_set_text(value, "id", id);
   json_set(value, "metadata", json_object());
@@ -243,7 +243,7 @@ int cell_write_metadata(const struct json *metadata, struct buf *out) {
 int cell_write_preamble(const char *kernelspec_name, const char *display_name,
                         const char *language, const struct json *language_info,
                         struct buf *out) {
-  struct json *metadata CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *metadata = json_object();
   json_set(metadata, "kernelspec",
            cell_kernelspec(kernelspec_name, display_name, language));
   json_set(metadata, "language_info",

@@ -119,7 +119,7 @@ static int store_bundle(struct store_list *list, const struct json *data,
     if (text == NULL || mimebundle_is_json(mime) || strlen(mime) >= MIME_SIZE ||
         !media_is_stored(mime, length))
       continue;
-    struct buf CLEANUP(buf_free) decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
+    CLEANUP(buf_free) struct buf decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
     if (is_binary(mime)) {
       if (crypto_base64_decode(text, length, &decoded) < 0 ||
           decoded.length == 0)
@@ -169,7 +169,7 @@ int media_load(int task_directory, const char *name, const char *mime,
   char *path = mem_format(LAYOUT_ARTIFACTS "/%s", name);
   if (!is_binary(mime))
     return fs_read_file(task_directory, path, out, err);
-  struct buf CLEANUP(buf_free) content = BUF_INIT(BUF_KERNEL_MESSAGE);
+  CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (fs_read_file(task_directory, path, &content, err) < 0)
     return -1;
   size_t before = out->length;

@@ -27,7 +27,7 @@ bool mimebundle_is_lines(const char *mime) {
 }
 
 static struct json *joined(const struct json *list) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   for (size_t i = 0; i < json_length(list); i++) {
     const struct json *part = json_at(list, i);
     if (json_kind(part) == JSON_STRING)
@@ -45,7 +45,7 @@ struct json *mimebundle_text(const struct json *value) {
   case JSON_NULL:
     return json_string("");
   default: {
-    struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
     json_write(value, &text);
     return json_string_n(buf_string(&text), text.length);
   }
@@ -61,7 +61,7 @@ struct json *mimebundle_plain_text(const struct json *value) {
 struct json *mimebundle_cut_text(const char *text, size_t length, size_t limit,
                                  struct mimebundle_left_out *left_out) {
   struct terminal_store store;
-  struct buf CLEANUP(buf_free) kept = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf kept = BUF_INIT(BUF_NOTEBOOK);
   terminal_store_init(&store, limit / 4, limit - limit / 4);
   terminal_store_append(&store, text, length);
   terminal_store_trim(&store, 0);
@@ -78,7 +78,7 @@ struct json *mimebundle_cut_text(const char *text, size_t length, size_t limit,
 static size_t value_size(const struct json *value) {
   if (json_kind(value) == JSON_STRING)
     return json_text_length(value);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   return json_write(value, &text) < 0 ? SIZE_MAX / 4 : text.length;
 }
 
@@ -107,7 +107,7 @@ static size_t add_value(struct json *bundle, const char *mime,
 
 /* Appends the notes to text/plain; returns how many bytes that adds. */
 static size_t add_notes(struct json *bundle, const struct buf *notes) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   const struct json *plain = json_get(bundle, "text/plain");
   if (json_text_length(plain) > 0) {
     buf_append(&text, json_text(plain), json_text_length(plain));
@@ -132,7 +132,7 @@ static struct json *without_line_feeds(struct json *value) {
   size_t length = json_text_length(value);
   if (memchr(text, '\n', length) == NULL)
     return value;
-  struct buf CLEANUP(buf_free) clean = BUF_INIT(length);
+  CLEANUP(buf_free) struct buf clean = BUF_INIT(length);
   for (size_t start = 0; start < length;) {
     const char *end = memchr(text + start, '\n', length - start);
     size_t size = end == NULL ? length - start : (size_t)(end - text) - start;
@@ -154,7 +154,7 @@ struct json *mimebundle_clean(const struct json *data, size_t limit,
                               size_t *size,
                               struct mimebundle_left_out *left_out) {
   struct json *bundle = json_object();
-  struct buf CLEANUP(buf_free) notes = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf notes = BUF_INIT(BUF_LINE);
   size_t total = 0;
   void *state = NULL;
   const char *mime;

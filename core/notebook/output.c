@@ -79,8 +79,8 @@ static bool add_stream(struct collector *collector,
                        const struct json *content) {
   struct output_list *list = &collector->list;
   const char *name = json_get_text(content, "name");
-  struct json *text CLEANUP(json_done) =
-      mimebundle_plain_text(json_get(content, "text"));
+  CLEANUP(json_done)
+  struct json *text = mimebundle_plain_text(json_get(content, "text"));
   size_t length = json_text_length(text);
   collector->received += length;
   if (length == 0)
@@ -249,7 +249,7 @@ bool collector_add(struct collector *collector, const char *type,
 }
 
 void collector_add_page(struct collector *collector, const struct json *data) {
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set(content, "data", json_share(data));
   add_display(collector, OUTPUT_DISPLAY, content);
 }

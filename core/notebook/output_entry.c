@@ -117,7 +117,7 @@ void output_entry_error(struct output_entry *entry, const struct json *content,
 
 const struct json *output_entry_text(struct output_entry *entry) {
   if (entry->rendered == NULL) {
-    struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
     if (entry->kind == OUTPUT_STREAM)
       terminal_render(entry->terminal, &text);
     else

@@ -14,10 +14,10 @@ static struct json *joined(const struct json *outputs, size_t from, size_t to) {
   const struct json *first = json_at(outputs, from);
   if (to == from + 1)
     return json_share(first);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   for (size_t i = from; i < to; i++) {
-    struct json *part CLEANUP(json_done) =
-        mimebundle_text(json_get(json_at(outputs, i), "text"));
+    CLEANUP(json_done)
+    struct json *part = mimebundle_text(json_get(json_at(outputs, i), "text"));
     buf_append(&text, json_text(part), json_text_length(part));
   }
   struct json *output = json_object();

@@ -168,8 +168,8 @@ static int compare_files(const void *a, const void *b) {
 
 int workspace_scan(int files_directory, size_t limit, struct workspace **ret,
                    struct err *err) {
-  struct workspace *workspace CLEANUP(workspace_done) =
-      mem_new(sizeof *workspace);
+  CLEANUP(workspace_done)
+  struct workspace *workspace = mem_new(sizeof *workspace);
   struct scan scan = {
       .root = files_directory, .left = limit, .workspace = workspace};
   clock_gettime(CLOCK_REALTIME, &workspace->began);
@@ -218,7 +218,7 @@ struct comparison {
 void workspace_set_uri(struct json *entry, const char *task, const char *path) {
   static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                               "abcdefghijklmnopqrstuvwxyz0123456789-._~/";
-  struct buf CLEANUP(buf_free) uri = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf uri = BUF_INIT(BUF_SMALL);
   buf_format(&uri, "/" LAYOUT_TASKS "/%s/" LAYOUT_FILES "/", task);
   for (const char *at = path; *at != '\0'; at++) {
     if (strchr(plain, *at) != NULL)

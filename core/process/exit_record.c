@@ -65,7 +65,7 @@ static int scan(const char *text, char how[16], int64_t *value,
 
 int exit_record_read(int directory, struct exit_record *ret, struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
-  if (fs_read_file(directory, LAYOUT_EXIT, &text, err) != 0)
+  if (fs_read_file(directory, LAYOUT_EXIT, &text, err) < 0)
     return -1;
   char how[16] = "", cause[16] = "plain";
   int64_t value = -1;

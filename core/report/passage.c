@@ -20,7 +20,7 @@ static int append_line_end(struct buf *out) {
 
 static int append_plain(const char *text, size_t length, size_t limit,
                         struct buf *out) {
-  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_ANSWER);
   if (ansi_strip(text, length, &plain) < 0)
     return -1;
   return characters_append(buf_string(&plain), plain.length, limit, out);

@@ -40,7 +40,7 @@ static int append_status(const struct text_source *source, struct buf *out) {
 
 static int append_error(const struct text_source *source, struct buf *out) {
   const struct json *error = source->error;
-  struct buf CLEANUP(buf_free) place = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf place = BUF_INIT(BUF_ANSWER);
   if (json_kind(error) != JSON_OBJECT)
     return 0;
   int failed = passage_exception(error, MESSAGE_LIMIT, out);
@@ -52,7 +52,7 @@ static int append_error(const struct text_source *source, struct buf *out) {
 
 static int append_survived(const struct text_source *source, struct buf *out) {
   const char *state = passage_of_state(source->kernel_state, source->status);
-  struct buf CLEANUP(buf_free) files = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf files = BUF_INIT(BUF_ANSWER);
   int failed = 0;
   if (state != NULL) {
     failed |= buf_format(out, "State: %s", state);
@@ -84,8 +84,8 @@ static int append_hint(const struct json *error, struct buf *out) {
 static int append_output(const struct text_source *source, size_t room,
                          struct buf *out) {
   static const char heading[] = "Output until then:\n";
-  struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_ANSWER);
-  struct buf CLEANUP(buf_free) folded = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf body = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf folded = BUF_INIT(BUF_ANSWER);
   if (passage_outputs(source, false, &body) < 0 ||
       passage_fold(buf_string(&body), body.length, &folded) < 0)
     return -1;
@@ -99,8 +99,8 @@ static int append_output(const struct text_source *source, size_t room,
 }
 
 int text_prompt(const struct text_source *source, struct buf *out) {
-  struct buf CLEANUP(buf_free) front = BUF_INIT(BUF_ANSWER);
-  struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf front = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf hint = BUF_INIT(BUF_ANSWER);
   if (meaning_of(source) == NULL)
     return 0;
   if (append_status(source, &front) < 0 || append_error(source, &front) < 0 ||

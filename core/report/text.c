@@ -79,7 +79,7 @@ static int append_marker(const struct characters_cut *cut, const char *uri,
 /* How many characters the marker takes at most: its numbers are no larger than
  * the whole text's, and two line ends set it apart. */
 static size_t marker_room(size_t total, const char *uri) {
-  struct buf CLEANUP(buf_free) marker = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf marker = BUF_INIT(BUF_SMALL);
   struct characters_cut most = {.dropped = total,
                                 .total = total,
                                 .dropped_lines = total,
@@ -109,7 +109,7 @@ static int append_bounded(const char *text, size_t length, size_t limit,
 
 static int compose(const struct text_source *source, const struct buf *body,
                    size_t limit, struct buf *out) {
-  struct buf CLEANUP(buf_free) last = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf last = BUF_INIT(BUF_SMALL);
   if (compose_last_line(source, &last) < 0)
     return -1;
   size_t taken = characters_count(buf_string(&last), last.length);
@@ -128,22 +128,22 @@ static int compose(const struct text_source *source, const struct buf *body,
 
 static int compose_folded(const struct text_source *source,
                           const struct buf *body, struct buf *out) {
-  struct buf CLEANUP(buf_free) folded = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf folded = BUF_INIT(BUF_ANSWER);
   if (passage_fold(buf_string(body), body->length, &folded) < 0)
     return -1;
   return compose(source, &folded, source->limit, out);
 }
 
 int text_compose(const struct text_source *source, struct buf *out) {
-  struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf body = BUF_INIT(BUF_ANSWER);
   if (compose_body(source, &body) < 0)
     return -1;
   return compose_folded(source, &body, out) < 0 ? -1 : 0;
 }
 
 int text_compose_full(const struct text_source *source, struct buf *out) {
-  struct buf CLEANUP(buf_free) body = BUF_INIT(BUF_ANSWER);
-  struct buf CLEANUP(buf_free) bounded = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf body = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf bounded = BUF_INIT(BUF_ANSWER);
   if (compose_body(source, &body) < 0 ||
       compose(source, &body, SIZE_MAX, out) < 0)
     return -1;

@@ -38,7 +38,7 @@ static void set_time(struct json *object, const char *key, int64_t at) {
 }
 
 static struct json *describe_kernel(struct engine *engine, const char *task) {
-  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   if (kernel_latest(engine->store, task, &kernel, NULL) < 0)
     return NULL;
   bool alive =
@@ -86,7 +86,7 @@ static struct json *describe(struct engine *engine,
 
 int admin_describe_task(struct engine *engine, const char *task,
                         struct json **ret, struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
   *ret = describe(engine, &record);
@@ -109,7 +109,7 @@ int admin_put_task(struct engine *engine, const char *task,
   int made = task_put(engine->store, task, spec->name, kept, by, err);
   if (made < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
+  CLEANUP(mem_close_descriptor) int directory = place_open(engine, task, err);
   if (directory < 0 || admin_describe_task(engine, task, ret, err) < 0)
     return -1;
   return made;
@@ -146,7 +146,7 @@ static void cancel_open_runs(struct engine *engine, const char *task,
 
 /* Closes this process's channel of the task's kernel, if it is idle. */
 static void drop_channel(struct engine *engine, const char *task) {
-  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   if (kernel_latest(engine->store, task, &kernel, NULL) == 0)
     cached_channel_free(channel_cache_take(engine->cache, kernel.id));
 }
@@ -210,7 +210,7 @@ static const struct run_record *running_one(const struct run_record *open,
 
 int admin_interrupt_task(struct engine *engine, const char *task,
                          const char *by, struct json **ret, struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
   struct json *CLEANUP(json_done) kernel = describe_kernel(engine, task);
@@ -236,7 +236,7 @@ int admin_interrupt_task(struct engine *engine, const char *task,
 
 int admin_restart_task(struct engine *engine, const char *task, const char *by,
                        struct json **ret, struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
   char *CLEANUP(mem_free_pointer) reason =

@@ -42,7 +42,7 @@ static int restart_and_replay(struct engine *engine, const char *task,
   char id[ID_UUID_SIZE];
   id_new(id);
   struct json *CLEANUP(json_done) answer = NULL;
-  struct replay_record CLEANUP(replay_record_free) record = {0};
+  CLEANUP(replay_record_free) struct replay_record record = {0};
   if (restart(engine, task, by, id, &answer, err) < 0 ||
       turn_wait(turn, err) < 0 ||
       make_replay(engine, task, id, &record, err) < 0) {

@@ -21,7 +21,7 @@ int answer_stream(const struct json *outputs, const char *name,
 
 static void set_stream(struct json *answer, const struct json *outputs,
                        const char *name) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   answer_stream(outputs, name, &text);
   json_set(answer, name, json_string_n(buf_string(&text), text.length));
 }
@@ -48,7 +48,7 @@ static struct json *image_base64(const char *mime, const struct json *value) {
     return json_share(value);
   if (json_text(value) == NULL)
     return NULL;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   crypto_base64_encode(json_text(value), json_text_length(value), &text);
   return json_string_n(buf_string(&text), text.length);
 }
@@ -209,7 +209,7 @@ static const char *reference_name(const struct json *value) {
 
 static struct json *load(int task_directory, const char *name,
                          const char *mime) {
-  struct buf CLEANUP(buf_free) content = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_ANSWER);
   struct err err = {0};
   if (task_directory < 0 ||
       media_load(task_directory, name, mime, &content, &err) < 0)

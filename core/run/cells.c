@@ -68,7 +68,7 @@ static int append_alone(struct engine *engine, struct addition *addition,
 /* A channel's memory has the notebook open already. */
 static int append(struct engine *engine, struct addition *addition,
                   struct err *err) {
-  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   struct cached_channel *cached = NULL;
   if (kernel_latest(engine->store, addition->task, &kernel, NULL) == 0)
     cached = channel_cache_take(engine->cache, kernel.id);
@@ -115,7 +115,7 @@ static int record(struct engine *engine, const struct addition *addition,
 }
 
 static void add_note(struct json *notes, const char *fact, const char *what) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   buf_format(&text, "%s: %s", fact, what);
   json_push(notes, json_string(buf_string(&text)));
 }

@@ -85,7 +85,7 @@ static struct json *bounded(const struct buf *text, int64_t limit) {
   json_push(outputs, output);
   struct text_source source = {
       .status = "ok", .outputs = outputs, .limit = (size_t)limit};
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_ANSWER);
   text_compose(&source, &out);
   return json_string_n(buf_string(&out), out.length);
 }
@@ -102,14 +102,14 @@ static struct json *describe(struct section *section, int64_t text_limit) {
 int cells_list_sections(struct engine *engine, const char *task,
                         const char *before, int limit, int64_t text_limit,
                         struct json **ret, struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   struct run_record *runs = NULL;
   size_t count = 0;
   if (task_get(engine->store, task, &record, err) < 0 ||
       run_list(engine->store, task, before, NULL, limit, &runs, &count, err) <
           0)
     return -1;
-  struct sections CLEANUP(sections_free) sections = {0};
+  CLEANUP(sections_free) struct sections sections = {0};
   for (size_t i = count; i-- > 0;)
     if (!runs[i].silent)
       add_run(find_or_add(&sections, runs[i].section), &runs[i]);

@@ -183,7 +183,7 @@ static void write_prompt(const struct conclusion *c) {
   if (c->record->error == NULL)
     return;
   struct text_source source = text_of(c, NULL);
-  struct buf CLEANUP(buf_free) prompt = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf prompt = BUF_INIT(BUF_SMALL);
   if (text_prompt(&source, &prompt) == 0)
     json_set_text(c->record->error, "prompt", buf_string(&prompt));
 }
@@ -198,7 +198,7 @@ static size_t characters(const struct buf *text) {
 /* The bounded text; when it leaves something out, the whole becomes an
  * artifact. Returns true and *whole when it did. */
 static bool write_texts(struct conclusion *c, struct media *whole) {
-  struct buf CLEANUP(buf_free) full = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf full = BUF_INIT(BUF_ANSWER);
   struct text_source source = text_of(c, NULL);
   text_compose_full(&source, &full);
   if (characters(&full) <= c->text_limit) {
@@ -209,7 +209,7 @@ static bool write_texts(struct conclusion *c, struct media *whole) {
   bool stored =
       media_store_text(c->task_directory, "text/plain", buf_string(&full),
                        full.length, engine_sync(c->drive->engine), whole,
-                       &err) == 0;
+                       &err) >= 0;
   if (!stored)
     drive_note(c->drive, "the full text is not stored: %s", err.text);
   char *CLEANUP(mem_free_pointer) uri =
@@ -217,7 +217,7 @@ static bool write_texts(struct conclusion *c, struct media *whole) {
                           c->record->task, whole->name)
              : NULL;
   source.full_text_uri = uri;
-  struct buf CLEANUP(buf_free) bounded = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf bounded = BUF_INIT(BUF_ANSWER);
   text_compose(&source, &bounded);
   c->record->text = buf_take(&bounded);
   return stored;

@@ -80,7 +80,7 @@ static struct json *probe(const struct conclusion *c, const char *language,
     return NULL;
   struct json *CLEANUP(json_done) expressions = json_object();
   json_set_text(expressions, "probe", expression);
-  struct execution CLEANUP(execution_free) execution = {0};
+  CLEANUP(execution_free) struct execution execution = {0};
   struct quiet_other other = {(void *)(uintptr_t)c, late_other};
   if (quiet_execute(c->drive->lease->cached->channel, c->drive->lease->process,
                     "", expressions, clock_monotonic_ns() + PROBE_PATIENCE,
@@ -125,7 +125,7 @@ struct json *conclude_error(const struct conclusion *c) {
   const char *ename = json_get_text(error, "ename");
   struct json *CLEANUP(json_done) seen =
       probe(c, language, ename == NULL ? "" : ename);
-  struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf hint = BUF_INIT(BUF_SMALL);
   compose_hint(c, error, seen, &hint);
   struct traceback_source source = {
       .error = error,

@@ -128,7 +128,7 @@ static void observe(struct drive *drive, enum channel_name from,
 static int take_messages(struct drive *drive, int mask, struct err *err) {
   for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
     for (int i = 0; (mask & 1 << name) != 0 && i < BURST; i++) {
-      struct message CLEANUP(message_free) message = {0};
+      CLEANUP(message_free) struct message message = {0};
       int got = channel_receive(drive->lease->cached->channel,
                                 (enum channel_name)name, &message, err);
       if (got < 0)

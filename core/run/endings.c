@@ -54,7 +54,7 @@ static bool is_final(enum err_kind kind) {
 }
 
 static size_t size_of(const struct run_ending *ending) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(ENDINGS_BYTES);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(ENDINGS_BYTES);
   if (json_write(ending->outputs, &text) < 0)
     return ENDINGS_BYTES + 1;
   return text.length;

@@ -37,10 +37,10 @@ static int check_path(const char *path, struct err *err) {
 /* The descriptor of files/ of a task that there is. */
 static int open_files(struct engine *engine, const char *task,
                       struct err *err) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
+  CLEANUP(mem_close_descriptor) int directory = place_open(engine, task, err);
   return directory < 0 ? -1 : place_open_files(directory, err);
 }
 
@@ -54,7 +54,8 @@ static struct json *describe(struct engine *engine, int files, const char *task,
   json_set_text(entry, "kind", is_directory ? "directory" : "file");
   if (!is_directory) {
     char type[MIME_SIZE];
-    int CLEANUP(mem_close_descriptor) file =
+    CLEANUP(mem_close_descriptor)
+    int file =
         fs_open_beneath(files, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, NULL);
     pthread_mutex_lock(&engine->mime_mutex);
     if (file >= 0)
@@ -112,8 +113,8 @@ static int read_names(int directory, const char *after, struct names *names,
 }
 
 static bool is_listed(int files, const char *path, struct stat *status) {
-  int CLEANUP(mem_close_descriptor) place =
-      fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, NULL);
+  CLEANUP(mem_close_descriptor)
+  int place = fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, NULL);
   return place >= 0 && fstat(place, status) == 0 &&
          (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode));
 }
@@ -138,13 +139,13 @@ static const char *list_names(struct engine *engine, int files,
 int files_list(struct engine *engine, const char *task, const char *path,
                const char *after, int limit, struct json **ret,
                struct err *err) {
-  int CLEANUP(mem_close_descriptor) files = open_files(engine, task, err);
-  if (files < 0 || (*path != '\0' && check_path(path, err) != 0))
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
+  if (files < 0 || (*path != '\0' && check_path(path, err) < 0))
     return -1;
   int directory = fs_open_beneath(files, *path == '\0' ? "." : path,
                                   O_RDONLY | O_DIRECTORY, 0, err);
-  struct names CLEANUP(names_free) names = {0};
-  if (directory < 0 || read_names(directory, after, &names, err) != 0)
+  CLEANUP(names_free) struct names names = {0};
+  if (directory < 0 || read_names(directory, after, &names, err) < 0)
     return -1;
   struct json *entries = json_array();
   const char *next =
@@ -161,7 +162,7 @@ int files_list(struct engine *engine, const char *task, const char *path,
  * its last part. */
 static int open_parent(int files, const char *path, const char **name,
                        struct err *err) {
-  int CLEANUP(mem_close_descriptor) at = dup(files);
+  CLEANUP(mem_close_descriptor) int at = dup(files);
   if (at < 0)
     return err_errno(err, ERR_IO, errno, "cannot open the files");
   for (const char *slash; (slash = strchr(path, '/')) != NULL;
@@ -182,13 +183,13 @@ int files_put(struct engine *engine, const char *task, const char *path,
               const void *bytes, size_t length, struct json **ret,
               struct err *err) {
   const char *name = path;
-  if (check_path(path, err) != 0)
+  if (check_path(path, err) < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) files = open_files(engine, task, err);
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
   if (files < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) parent =
-      open_parent(files, path, &name, err);
+  CLEANUP(mem_close_descriptor)
+  int parent = open_parent(files, path, &name, err);
   if (parent < 0)
     return -1;
   struct stat status;
@@ -197,7 +198,7 @@ int files_put(struct engine *engine, const char *task, const char *path,
     return err_set(err, ERR_CONFLICT, "a directory stands there");
   const struct iovec part = {.iov_base = (void *)(uintptr_t)bytes,
                              .iov_len = length};
-  if (fs_write_atomic(parent, name, 0664, &part, 1, FS_SYNC_NONE, err) != 0)
+  if (fs_write_atomic(parent, name, 0664, &part, 1, FS_SYNC_NONE, err) < 0)
     return -1;
   if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
     return err_errno(err, ERR_IO, errno, "the file is gone again");
@@ -207,14 +208,14 @@ int files_put(struct engine *engine, const char *task, const char *path,
 
 int files_delete(struct engine *engine, const char *task, const char *path,
                  struct json **ret, struct err *err) {
-  if (check_path(path, err) != 0)
+  if (check_path(path, err) < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) files = open_files(engine, task, err);
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
   if (files < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) place =
-      fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, err);
-  if (place < 0 || fs_remove_tree(files, path, err) != 0)
+  CLEANUP(mem_close_descriptor)
+  int place = fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, err);
+  if (place < 0 || fs_remove_tree(files, path, err) < 0)
     return -1;
   *ret = json_object();
   json_set_text(*ret, "task", task);

@@ -79,7 +79,7 @@ static bool is_plain(const struct run_filter *filter) {
 static int find_runs(struct engine *engine, const struct run_filter *filter,
                      int limit, struct run_record **list, size_t *count,
                      struct err *err) {
-  struct task_record CLEANUP(task_record_free) task = {0};
+  CLEANUP(task_record_free) struct task_record task = {0};
   if (filter->task != NULL &&
       task_get(engine->store, filter->task, &task, err) < 0)
     return -1;
@@ -108,7 +108,7 @@ int history_list_runs(struct engine *engine, const struct run_filter *filter,
 
 int history_describe_request(struct engine *engine, const char *id,
                              struct json **ret, struct err *err) {
-  struct run_record CLEANUP(run_record_free) run = {0};
+  CLEANUP(run_record_free) struct run_record run = {0};
   if (run_get(engine->store, id, &run, err) < 0)
     return -1;
   struct json *object = json_object();

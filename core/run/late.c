@@ -87,7 +87,7 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
     return memory->notebook;
   notebook_done(&memory->notebook);
   memory->described = NULL;
-  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
+  CLEANUP(mem_close_descriptor) int directory = place_open(engine, task, err);
   if (directory < 0)
     return NULL;
   char *CLEANUP(mem_free_pointer) aside = NULL;
@@ -247,7 +247,7 @@ static bool drain(struct engine *engine, struct cached_channel *cached,
   struct late_batch batch = {0};
   for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
     for (int i = 0; i < DRAIN_MOST; i++) {
-      struct message CLEANUP(message_free) message = {0};
+      CLEANUP(message_free) struct message message = {0};
       if (channel_receive(cached->channel, (enum channel_name)name, &message,
                           NULL) <= 0)
         break;
@@ -260,7 +260,7 @@ static bool drain(struct engine *engine, struct cached_channel *cached,
 }
 
 static bool has_ended(struct engine *engine, const char *kernel_id) {
-  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   return kernel_get(engine->store, kernel_id, &kernel, NULL) == 0 &&
          kernel.ended_at != 0;
 }

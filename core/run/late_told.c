@@ -26,7 +26,7 @@ static size_t size_of(const struct json *output, size_t most) {
   const struct json *text = json_get(output, "text");
   if (json_text(text) != NULL)
     return json_text_length(text);
-  struct buf CLEANUP(buf_free) written = BUF_INIT(most + 1);
+  CLEANUP(buf_free) struct buf written = BUF_INIT(most + 1);
   return json_write(output, &written) == 0 ? written.length : most + 1;
 }
 

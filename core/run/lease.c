@@ -49,7 +49,7 @@ static int milliseconds_until(int64_t deadline_ns) {
 /* The registry's living kernel of the task: 1, 0 when there is none, -1. */
 static int find_alive(struct engine *engine, const char *task,
                       struct lease *lease, struct err *err) {
-  struct kernel_record CLEANUP(kernel_record_free) kernel = {0};
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   struct err fault = {0};
   if (kernel_latest(engine->store, task, &kernel, &fault) < 0) {
     if (fault.kind == ERR_NOT_FOUND)
@@ -89,11 +89,11 @@ static int start_kernel(struct engine *engine, const char *task,
 
 static int read_connection(const struct lease *lease,
                            struct connection *connection, struct err *err) {
-  int CLEANUP(mem_close_descriptor) directory =
-      fs_open_directory(lease->kernel.directory, err);
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(lease->kernel.directory, err);
   if (directory < 0)
     return err_wrap(err, "run directory of the kernel");
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (fs_read_file(directory, LAYOUT_CONNECTION, &text, err) < 0 ||
       connection_parse(buf_string(&text), text.length, connection, err) < 0)
     return err_wrap(err, "connection file of the kernel");
@@ -121,7 +121,7 @@ static int explain(struct engine *engine, const struct lease *lease,
   struct err why = *err;
   struct control_kernel *CLEANUP(mem_free_pointer) status =
       mem_new(sizeof *status);
-  struct kernel_record CLEANUP(kernel_record_free) end = {0};
+  CLEANUP(kernel_record_free) struct kernel_record end = {0};
   if (why.kind == ERR_UNAVAILABLE)
     lease_read_end(engine, lease->kernel.id, 1000, &end);
   if (control_status(engine->keeper_socket, lease->kernel.id, status, NULL) < 0)
@@ -192,11 +192,11 @@ static struct lease_memory *recall(struct engine *engine,
   snprintf(memory->kernelspec, sizeof memory->kernelspec, "%s", name);
   snprintf(memory->display_name, sizeof memory->display_name, "%s",
            found ? spec->display_name : name);
-  struct run_record CLEANUP(run_record_free) previous = {0};
+  CLEANUP(run_record_free) struct run_record previous = {0};
   if (run_previous(engine->store, lease->kernel.task, lease->kernel.id,
                    &previous, NULL) == 0)
     memory->runs = 1;
-  struct replay_record CLEANUP(replay_record_free) replay = {0};
+  CLEANUP(replay_record_free) struct replay_record replay = {0};
   if (memory->runs == 0 &&
       replay_of_kernel(engine->store, lease->kernel.id, &replay, NULL) == 0) {
     memory->runs = 1;
@@ -227,7 +227,7 @@ static int connect_kernel(struct engine *engine, struct lease *lease,
  * a new kernel, or has deleted the task since and made it anew. */
 static bool was_given_up(struct engine *engine,
                          const struct kernel_record *life) {
-  struct task_record CLEANUP(task_record_free) task = {0};
+  CLEANUP(task_record_free) struct task_record task = {0};
   if (life->end == KERNEL_END_RESTARTED)
     return true;
   return task_get(engine->store, life->task, &task, NULL) == 0 &&
@@ -249,7 +249,7 @@ static void describe_state(struct engine *engine, struct lease *lease) {
     return;
   lease->state = "fresh";
   for (int64_t life = lease->kernel.generation - 1; life > 0; life--) {
-    struct kernel_record CLEANUP(kernel_record_free) before = {0};
+    CLEANUP(kernel_record_free) struct kernel_record before = {0};
     if (kernel_generation(engine->store, lease->kernel.task, life, &before,
                           NULL) < 0)
       return;
@@ -308,7 +308,7 @@ static int attempt(struct engine *engine, const char *task, int64_t deadline,
   if (found == 0 &&
       start_kernel(engine, task, deadline, lease, stderr_tail, err) < 0)
     return -1;
-  if (connect_kernel(engine, lease, deadline, err) == 0)
+  if (connect_kernel(engine, lease, deadline, err) >= 0)
     return 0;
   return explain(engine, lease, stderr_tail, err);
 }
@@ -319,7 +319,7 @@ static int64_t start_deadline(const struct engine *engine) {
 
 /* Somebody wanted a new kernel before this one was ready. */
 static bool was_restarted(struct engine *engine, const struct lease *lease) {
-  struct kernel_record CLEANUP(kernel_record_free) end = {0};
+  CLEANUP(kernel_record_free) struct kernel_record end = {0};
   return lease->kernel.id != NULL &&
          kernel_get(engine->store, lease->kernel.id, &end, NULL) == 0 &&
          end.ended_at != 0 && end.end == KERNEL_END_RESTARTED;
@@ -388,7 +388,7 @@ int lease_read_end(struct engine *engine, const char *kernel, int timeout_ms,
                    struct kernel_record *ret) {
   int64_t deadline = clock_monotonic_ns() + timeout_ms * CLOCK_MS;
   for (int64_t pause = 1;; pause = pause < 16 ? pause * 2 : pause) {
-    struct kernel_record CLEANUP(kernel_record_free) record = {0};
+    CLEANUP(kernel_record_free) struct kernel_record record = {0};
     if (kernel_get(engine->store, kernel, &record, NULL) == 0 &&
         record.ended_at != 0) {
       *ret = record;
@@ -408,11 +408,12 @@ void lease_dump_stack(struct engine *engine, const struct lease *lease) {
 
 int64_t lease_running_line(const struct lease *lease) {
   enum { TAIL = 64 << 10 };
-  int CLEANUP(mem_close_descriptor) directory =
-      fs_open_directory(lease->kernel.directory, NULL);
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(lease->kernel.directory, NULL);
   if (directory < 0 || !lease->memory->dumps_stack)
     return -1;
-  int CLEANUP(mem_close_descriptor) file =
+  CLEANUP(mem_close_descriptor)
+  int file =
       fs_open_beneath(directory, LAYOUT_STACK, O_RDONLY | O_NONBLOCK, 0, NULL);
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))

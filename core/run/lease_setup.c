@@ -25,9 +25,9 @@ static const char *embedded_text(const char *path) {
  * (a zygote does that with the very same source). What the file says is the
  * kernel's word, like all that setup.py has done: it harms nobody else. */
 static bool is_set_up(const struct lease *lease, const char *digest) {
-  int CLEANUP(mem_close_descriptor) directory =
-      fs_open_directory(lease->kernel.directory, NULL);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(lease->kernel.directory, NULL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   return directory >= 0 &&
          fs_read_file(directory, LAYOUT_SETUP, &text, NULL) == 0 &&
          strcmp(buf_string(&text), digest) == 0;
@@ -57,9 +57,9 @@ static int set_up_python(struct lease *lease, int64_t deadline,
     lease->memory->dumps_stack = true;
     return 0;
   }
-  struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf code = BUF_INIT(BUF_SMALL);
   compose_setup(lease, source, digest, &code);
-  struct execution CLEANUP(execution_free) execution = {0};
+  CLEANUP(execution_free) struct execution execution = {0};
   if (quiet_execute(lease->cached->channel, lease->process, buf_string(&code),
                     NULL, deadline, NULL, &execution, err) < 0)
     return -1;
@@ -69,13 +69,13 @@ static int set_up_python(struct lease *lease, int64_t deadline,
 
 static int run_init_code(struct engine *engine, struct lease *lease,
                          int64_t deadline, struct err *err) {
-  struct task_record CLEANUP(task_record_free) task = {0};
+  CLEANUP(task_record_free) struct task_record task = {0};
   if (task_get(engine->store, lease->kernel.task, &task, NULL) < 0)
     return 0;
   const char *code = json_get_text(task.settings, "init_code");
   if (code == NULL || *code == '\0')
     return 0;
-  struct execution CLEANUP(execution_free) execution = {0};
+  CLEANUP(execution_free) struct execution execution = {0};
   if (quiet_execute(lease->cached->channel, lease->process, code, NULL,
                     deadline, NULL, &execution, err) < 0)
     return err_wrap(err, "init_code of the task");

@@ -92,7 +92,7 @@ static void note_cell(void *context, const struct run_record *run) {
 }
 
 static int close_lost(struct engine *engine, struct err *err) {
-  struct run_record CLEANUP(run_record_free) words = {.status = RUN_LOST};
+  CLEANUP(run_record_free) struct run_record words = {.status = RUN_LOST};
   unrun_describe(&words, "the process that led this run ended before it", NULL,
                  (size_t)engine->conf->text_limit);
   struct json *CLEANUP(json_done) cells = json_array();

@@ -13,14 +13,15 @@ static int fail(const char *task, struct err *err) {
 }
 
 int place_open(struct engine *engine, const char *task, struct err *err) {
-  int CLEANUP(mem_close_descriptor) directory =
+  CLEANUP(mem_close_descriptor)
+  int directory =
       fs_make_and_open(engine_tasks_directory(engine), task, 0755, err);
   if (directory < 0)
     return fail(task, err);
   static const char *const parts[] = {LAYOUT_FILES, LAYOUT_ARTIFACTS};
   for (size_t i = 0; i < COUNT_OF(parts); i++) {
-    int CLEANUP(mem_close_descriptor) part =
-        fs_make_and_open(directory, parts[i], 0755, err);
+    CLEANUP(mem_close_descriptor)
+    int part = fs_make_and_open(directory, parts[i], 0755, err);
     if (part < 0)
       return fail(task, err);
   }

@@ -10,7 +10,7 @@ static int drain(struct channel *channel, enum channel_name name,
                  const struct quiet_other *other, struct execution *execution,
                  struct err *err) {
   for (;;) {
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     int got = channel_receive(channel, name, &message, err);
     if (got <= 0)
       return got;
@@ -26,7 +26,7 @@ int quiet_execute(struct channel *channel, int process, const char *code,
                   struct err *err) {
   struct execute_options options = {.silent = true,
                                     .user_expressions = user_expressions};
-  struct execution CLEANUP(execution_free) execution = {0};
+  CLEANUP(execution_free) struct execution execution = {0};
   struct channel_watch ended = {process, POLLIN, 0};
   if (channel_wait_connected(channel, CHANNEL_SHELL, &ended, 1,
                              clock_poll_timeout(deadline_ns), err) < 0 ||

@@ -18,7 +18,7 @@
 #define DIFFERENCES_MOST 100
 
 static bool wanted_by_setting(struct engine *engine, const char *task) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, NULL) < 0)
     return false;
   return json_as_boolean(json_get(record.settings, "replay_after_death"),
@@ -212,7 +212,7 @@ static void perform(struct replay *replay) {
 }
 
 void replay_when_due(struct engine *engine, struct lease *lease, bool *died) {
-  struct replay_record CLEANUP(replay_record_free) record = {0};
+  CLEANUP(replay_record_free) struct replay_record record = {0};
   struct err err = {0};
   *died = false;
   int due = find_due(engine, lease, &record, &err);

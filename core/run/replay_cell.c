@@ -31,7 +31,7 @@ static const char *why_skipped(const struct run_record *run) {
 }
 
 static char *excerpt(const struct json *outputs) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   struct text_source source = {
       .status = "ok", .outputs = outputs, .limit = EXCERPT};
   text_compose(&source, &text);
@@ -107,7 +107,7 @@ static void execute(struct engine *engine, struct lease *lease,
                         .collector = collector,
                         .replay = true};
   struct err err = {0};
-  if (drive_run(&drive, &err) == 0) {
+  if (drive_run(&drive, &err) >= 0) {
     judge(&drive, task_directory, run, cell);
   } else {
     cell->outcome = REPLAY_CELL_FAILED;

@@ -175,11 +175,11 @@ static struct collector *new_collector(const struct engine *engine,
 static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
                           struct lease *lease, const struct run_sink *sink,
                           struct json **answer, struct err *err) {
-  int CLEANUP(mem_close_descriptor) directory =
-      place_open(engine, ticket->record.task, err);
+  CLEANUP(mem_close_descriptor)
+  int directory = place_open(engine, ticket->record.task, err);
   if (directory < 0)
     return -1;
-  int CLEANUP(mem_close_descriptor) files = place_open_files(directory, NULL);
+  CLEANUP(mem_close_descriptor) int files = place_open_files(directory, NULL);
   struct collector *collector = new_collector(engine, ticket);
   struct drive drive = {
       .engine = engine,
@@ -216,8 +216,9 @@ static int run_with_lease(struct engine *engine, struct run_ticket *ticket,
 /* Outputs of the registry as an answer shows them. */
 static struct json *resolve(struct engine *engine, const char *task,
                             const struct json *stored) {
-  int CLEANUP(mem_close_descriptor) directory = fs_open_beneath(
-      engine->tasks_directory, task, O_RDONLY | O_DIRECTORY, 0, NULL);
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_beneath(engine->tasks_directory, task,
+                                  O_RDONLY | O_DIRECTORY, 0, NULL);
   struct json *CLEANUP(json_done) resolved = answer_resolve(directory, stored);
   return stream_join(resolved);
 }
@@ -228,7 +229,7 @@ static int await_end(struct engine *engine, const char *id,
                      struct run_record *ret, struct err *err) {
   for (;;) {
     live_wait(engine->live, id);
-    struct run_record CLEANUP(run_record_free) record = {0};
+    CLEANUP(run_record_free) struct run_record record = {0};
     if (run_get(engine->store, id, &record, err) < 0)
       return -1;
     if (run_status_is_final(record.status)) {
@@ -245,7 +246,7 @@ static int await_end(struct engine *engine, const char *id,
 static int answer_again(struct engine *engine, const struct run_ticket *ticket,
                         struct json **answer, struct json **details,
                         struct err *err) {
-  struct run_record CLEANUP(run_record_free) record = {0};
+  CLEANUP(run_record_free) struct run_record record = {0};
   if (await_end(engine, ticket->record.id, &record, err) < 0)
     return -1;
   if (record.status == RUN_NOT_RUN || record.status == RUN_CANCELLED) {
@@ -337,7 +338,7 @@ int run_describe(struct engine *engine, const char *id, struct json **answer,
   struct json *CLEANUP(json_done) outputs = NULL;
   int64_t position = -1;
   bool here = live_look(engine->live, id, &outputs, &position);
-  struct run_record CLEANUP(run_record_free) record = {0};
+  CLEANUP(run_record_free) struct run_record record = {0};
   if (run_get(engine->store, id, &record, err) < 0)
     return -1;
   if (!here || run_status_is_final(record.status)) {

@@ -149,13 +149,13 @@ static int make_task(struct engine *engine, const char *task,
                &fault) < 0 &&
       fault.kind != ERR_CONFLICT)
     return err_set(err, fault.kind, "%s", fault.text);
-  int CLEANUP(mem_close_descriptor) directory = place_open(engine, task, err);
+  CLEANUP(mem_close_descriptor) int directory = place_open(engine, task, err);
   return directory < 0 ? -1 : 0;
 }
 
 int ticket_have_task(struct engine *engine, const char *task,
                      const char *caller, struct err *err) {
-  struct task_record CLEANUP(task_record_free) found = {0};
+  CLEANUP(task_record_free) struct task_record found = {0};
   struct err fault = {0};
   if (task_get(engine->store, task, &found, &fault) == 0)
     return 0;

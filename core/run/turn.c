@@ -112,9 +112,9 @@ static bool still_named(const struct turn *turn, const char *name, int lock) {
 static bool try_lock(struct turn *turn, struct err *err) {
   char name[ID_TASK_SIZE + 8];
   snprintf(name, sizeof name, "%s.lock", turn->queue->task);
-  int CLEANUP(mem_close_descriptor) lock =
-      openat(turn->turns->directory, name,
-             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
+  CLEANUP(mem_close_descriptor)
+  int lock = openat(turn->turns->directory, name,
+                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
   if (lock < 0) {
     err_errno(err, ERR_IO, errno, "lock file %s", name);
     return false;

@@ -23,7 +23,7 @@ static struct json *error_of(enum run_status status, const char *why,
   json_set_text(error, "ename", name_of(status));
   json_set_text(error, "evalue", why);
   json_set(error, "traceback", json_array());
-  struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf hint = BUF_INIT(BUF_SMALL);
   struct hint_source source = {.status = run_status_name(status)};
   hint_compose(&source, &hint);
   json_set_text(error, "hint", hint.length == 0 ? NULL : buf_string(&hint));
@@ -39,10 +39,10 @@ void unrun_describe(struct run_record *record, const char *why,
   struct text_source source = {.status = run_status_name(record->status),
                                .error = record->error,
                                .limit = limit};
-  struct buf CLEANUP(buf_free) prompt = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf prompt = BUF_INIT(BUF_SMALL);
   if (text_prompt(&source, &prompt) == 0)
     json_set_text(record->error, "prompt", buf_string(&prompt));
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   source.kernel_reason = why;
   free(record->text);
   record->text = NULL;

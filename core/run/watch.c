@@ -115,7 +115,7 @@ static int view_all(struct engine *engine, enum run_status status,
  * nothing in neither. */
 int watch_begin(struct engine *engine, const char *task,
                 struct watch_start *ret, struct err *err) {
-  struct watch_start CLEANUP(watch_start_free) start = {0};
+  CLEANUP(watch_start_free) struct watch_start start = {0};
   int64_t oldest;
   if (event_bounds(engine->store, &oldest, &start.position, err) < 0)
     return -1;

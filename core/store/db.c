@@ -389,7 +389,7 @@ void statement_bind_bytes(struct statement *statement, const char *name,
                                   SQLITE_STATIC, SQLITE_UTF8));
     return;
   }
-  struct buf CLEANUP(buf_free) repaired = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf repaired = BUF_INIT(BUF_ANSWER);
   if (json_utf8_repair(text, length, &repaired) < 0)
     note_bind(statement, SQLITE_TOOBIG);
   else
@@ -401,7 +401,7 @@ void statement_bind_json(struct statement *statement, const char *name,
   int index = find_parameter(statement, name);
   if (index == 0 || value == NULL)
     return;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   if (json_write(value, &text) < 0)
     note_bind(statement, SQLITE_TOOBIG);
   else

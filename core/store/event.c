@@ -48,7 +48,7 @@ struct event_record *event_copy(const struct event_record *events,
 
 int event_append(struct store *store, const struct event_record *events,
                  size_t count, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0 ||
       event_add(write.db, events, count, err) < 0)
     return -1;
@@ -57,7 +57,7 @@ int event_append(struct store *store, const struct event_record *events,
 
 int event_list(struct store *store, const char *task, int64_t after, int limit,
                struct event_record **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement =
@@ -87,7 +87,7 @@ void event_texts_free(struct event_text *list, size_t count) {
 int event_list_texts(struct store *store, const char *task, int64_t after,
                      int64_t last, int limit, struct event_text **ret,
                      size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(
@@ -102,7 +102,7 @@ int event_list_texts(struct store *store, const char *task, int64_t after,
 
 int event_bounds(struct store *store, int64_t *oldest, int64_t *newest,
                  struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "event_bounds");

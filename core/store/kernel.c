@@ -53,7 +53,7 @@ void kernel_list_free(struct kernel_record *list, size_t count) {
 
 int kernel_latest(struct store *store, const char *task,
                   struct kernel_record *ret, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "kernel_latest");
@@ -63,7 +63,7 @@ int kernel_latest(struct store *store, const char *task,
 
 int kernel_generation(struct store *store, const char *task, int64_t generation,
                       struct kernel_record *ret, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "kernel_generation");
@@ -74,7 +74,7 @@ int kernel_generation(struct store *store, const char *task, int64_t generation,
 
 int kernel_get(struct store *store, const char *id, struct kernel_record *ret,
                struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "kernel_get");
@@ -84,7 +84,7 @@ int kernel_get(struct store *store, const char *id, struct kernel_record *ret,
 
 int kernel_list_alive(struct store *store, struct kernel_record **ret,
                       size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   return record_list(db_statement(read.db, "kernel_list_alive"), &kernel_shape,
@@ -114,7 +114,7 @@ static int insert_life(struct db *db, const struct kernel_record *record,
 
 int kernel_insert(struct store *store, struct kernel_record *record,
                   struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   int64_t generation;
@@ -132,7 +132,7 @@ int kernel_insert(struct store *store, struct kernel_record *record,
 
 int kernel_set_process(struct store *store, const char *id, int64_t pid,
                        int64_t pid_start, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "kernel_set_process");
@@ -161,7 +161,7 @@ static int check_exists(struct db *db, const char *id, struct err *err) {
 int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
                    int64_t exit_code, int64_t signal, const char *reason,
                    int64_t memory_peak, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   const struct kernel_record record = {.id = (char *)id,
@@ -185,7 +185,7 @@ int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
 
 int kernel_activity(struct store *store, const char *task, int64_t *last_at,
                     bool *busy, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "kernel_activity");

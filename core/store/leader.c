@@ -18,7 +18,7 @@ static const struct shape leader_shape = {
 
 static int list_leaders(struct store *store, const char *statement,
                         struct leader **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   return record_list(db_statement(read.db, statement), &leader_shape,

@@ -90,7 +90,7 @@ static int apply_migrations(struct db *db, struct err *err) {
 
 /* DROP VIEW for each view that there is, one text a row. */
 static int drop_views(struct db *db, struct err *err) {
-  struct buf CLEANUP(buf_free) script = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf script = BUF_INIT(BUF_SMALL);
   struct statement *statement = db_statement(db, "schema_views");
   int row;
   while ((row = statement_step(statement, err)) > 0)

@@ -4,7 +4,7 @@
  * its mutex; a `struct read` is one reader lent out. Both are given back by
  * their cleanup, and a write that was not committed is rolled back then.
  *
- *   struct write CLEANUP(write_end) write;
+ *   CLEANUP(write_end) struct write write;
  *   if (write_begin(store, &write, err) < 0)
  *     return -1;
  *   …

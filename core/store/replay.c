@@ -50,7 +50,7 @@ void replay_record_free(struct replay_record *record) {
 /* One statement in a transaction of its own; returns the rows changed. */
 static int change(struct store *store, const char *name,
                   const struct replay_record *record, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, name);
@@ -65,7 +65,7 @@ static int change_with_event(struct store *store, const char *name,
                              const char *event,
                              const struct replay_record *record,
                              struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, name);
@@ -109,7 +109,7 @@ int replay_finish(struct store *store, const struct replay_record *record,
 /* The row that `statement`'s parameter `key` finds. */
 static int get(struct store *store, const char *statement, const char *key,
                const char *value, struct replay_record *ret, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *found = db_statement(read.db, statement);
@@ -139,7 +139,7 @@ int replay_find_asked(struct store *store, const char *task,
 
 int replay_request_cancel(struct store *store, const char *task,
                           struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "replay_request_cancel");
@@ -153,7 +153,7 @@ int replay_request_cancel(struct store *store, const char *task,
 
 int replay_cancel_requested(struct store *store, const char *task,
                             struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement =
@@ -182,7 +182,7 @@ int replay_close_lost(struct store *store,
 int replay_list_runs(struct store *store, const char *task, const char *after,
                      int limit, struct run_record **ret, size_t *count,
                      struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "replay_list_runs");
@@ -194,7 +194,7 @@ int replay_list_runs(struct store *store, const char *task, const char *after,
 
 int replay_count_removed(struct store *store, const char *task, int64_t *ret,
                          struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "replay_count_removed");

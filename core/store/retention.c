@@ -129,8 +129,8 @@ static int remove_in_transaction(struct store *store,
                                  int64_t *removed,
                                  struct retention_files *files,
                                  struct err *err) {
-  struct write CLEANUP(write_end) write;
-  struct retention_files CLEANUP(retention_files_free) found = {0};
+  CLEANUP(write_end) struct write write;
+  CLEANUP(retention_files_free) struct retention_files found = {0};
   int64_t gone = 0;
   if (write_begin(store, &write, err) < 0 ||
       remove_those(write.db, list, count, rule, &gone, &found, err) < 0 ||
@@ -148,7 +148,7 @@ static int remove_in_transaction(struct store *store,
 static int look_for(struct store *store, const struct retention_rule *rule,
                     int most, int64_t after, struct candidate **ret,
                     size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   return list_candidates(read.db, rule, most, after, ret, count, err);
@@ -207,7 +207,7 @@ int retention_find_cut(struct store *store, const char *task, int64_t bytes,
   int64_t before = INT64_MAX, total = 0;
   int result;
   do {
-    struct read CLEANUP(read_end) read;
+    CLEANUP(read_end) struct read read;
     if (read_begin(store, &read, err) < 0)
       return -1;
     result = add_page(read.db, task, bytes, &before, &total, cut, err);
@@ -217,7 +217,7 @@ int retention_find_cut(struct store *store, const char *task, int64_t bytes,
 
 int retention_remove_events(struct store *store, int64_t before, int most,
                             struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "retention_events");
@@ -239,7 +239,7 @@ static const struct shape task_shape = {task_fields, COUNT_OF(task_fields),
 int retention_list_tasks(struct store *store, const char *after, int most,
                          struct retention_task **ret, size_t *count,
                          struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "retention_tasks");
@@ -254,7 +254,7 @@ void retention_tasks_free(struct retention_task *list, size_t count) {
 
 int retention_knows_task(struct store *store, const char *task,
                          struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "retention_knows_task");
@@ -264,7 +264,7 @@ int retention_knows_task(struct store *store, const char *task,
 
 int retention_knows_artifact(struct store *store, const char *task,
                              const char *name, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement =

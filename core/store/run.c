@@ -54,7 +54,7 @@ static int insert(struct db *db, const struct run_record *record, int64_t at,
 
 int run_insert(struct store *store, const struct run_record *record,
                char existing[37], struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   int seen = find_first(write.db, record, existing, err);
@@ -82,7 +82,7 @@ static int start_row(struct db *db, const struct run_record *record,
 
 int run_start(struct store *store, const struct run_record *record,
               struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   int started = start_row(write.db, record, err);
@@ -108,12 +108,12 @@ int run_finish(struct store *store, const struct run_ending *ending,
   if (!run_status_is_final(record->status))
     return err_set(err, ERR_INTERNAL, "a run cannot end as %s",
                    run_status_name(record->status));
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   if (record->started_at != 0 && start_row(write.db, record, err) < 0)
     return -1;
-  struct run_row CLEANUP(run_row_free) row = {0};
+  CLEANUP(run_row_free) struct run_row row = {0};
   int finished = finish_row(write.db, record, &row, err);
   if (finished <= 0)
     return finished < 0 ? -1 : run_explain(write.db, record->id, err);
@@ -131,7 +131,7 @@ int run_finish(struct store *store, const struct run_ending *ending,
 
 int run_request_cancel(struct store *store, const char *id, const char *by,
                        struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "run_request_cancel");
@@ -156,7 +156,7 @@ static int lose_run(struct db *db, const char *id,
   statement_bind_json(statement, "error", words->error);
   statement_bind_integer(statement, "ended_at", clock_wall_us());
   statement_bind_text(statement, "id", id);
-  struct run_row CLEANUP(run_row_free) row = {0};
+  CLEANUP(run_row_free) struct run_row row = {0};
   int changed = run_row_step(db, statement, &row, err);
   if (changed <= 0)
     return changed;
@@ -173,7 +173,7 @@ struct losing {
 static int lose_runs_of(struct store *store, const char *instance,
                         const void *context, struct err *err) {
   const struct losing *losing = context;
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "run_open_of_instance");

@@ -61,8 +61,8 @@ static int count_late(struct db *db, const struct late_place *place,
 int run_add_late(struct store *store, const char *id,
                  const struct json *outputs, const struct run_display *displays,
                  size_t display_count, struct err *err) {
-  struct write CLEANUP(write_end) write;
-  struct late_place CLEANUP(late_place_free) place = {0};
+  CLEANUP(write_end) struct write write;
+  CLEANUP(late_place_free) struct late_place place = {0};
   if (write_begin(store, &write, err) < 0 ||
       find_place(write.db, id, &place, err) < 0 ||
       run_add_outputs(write.db, place.row.sequence, (size_t)place.position,
@@ -87,7 +87,7 @@ static const struct shape place_shape = {place_fields, COUNT_OF(place_fields),
 int run_find_display(struct store *store, const char *task, const char *kernel,
                      const char *display_id, struct run_display_place **ret,
                      size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "display_find");
@@ -117,8 +117,8 @@ static int get_output(struct db *db, const char *run, size_t position,
 int run_update_output(struct store *store, const char *run, size_t position,
                       const struct json *data, const struct json *metadata,
                       struct err *err) {
-  struct write CLEANUP(write_end) write;
-  struct json CLEANUP(json_done) *output = NULL;
+  CLEANUP(write_end) struct write write;
+  CLEANUP(json_done) struct json *output = NULL;
   if (write_begin(store, &write, err) < 0 ||
       get_output(write.db, run, position, &output, err) < 0)
     return -1;
@@ -137,7 +137,7 @@ int run_update_output(struct store *store, const char *run, size_t position,
 }
 
 int run_note_written(struct store *store, const char *id, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "unwritten_remove");
@@ -148,7 +148,7 @@ int run_note_written(struct store *store, const char *id, struct err *err) {
 }
 
 int run_is_unwritten(struct store *store, const char *id, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "unwritten_has");
@@ -158,7 +158,7 @@ int run_is_unwritten(struct store *store, const char *id, struct err *err) {
 
 int run_list_unwritten(struct store *store, struct run_record **ret,
                        size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   return record_list(db_statement(read.db, "unwritten_list"), &run_shape,

@@ -7,7 +7,7 @@
 
 int run_get(struct store *store, const char *id, struct run_record *ret,
             struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "run_get");
@@ -28,12 +28,12 @@ static int check_exists(struct db *db, const char *id, struct err *err) {
 
 static int list_outputs(struct store *store, const char *name, const char *id,
                         struct json **ret, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0 || check_exists(read.db, id, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, name);
   statement_bind_text(statement, "id", id);
-  struct json CLEANUP(json_done) *outputs = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   int row;
   while ((row = statement_step(statement, err)) > 0) {
     struct json *output;
@@ -95,7 +95,7 @@ static const char *list_statement(const char *task, const char *status) {
 int run_list(struct store *store, const char *task, const char *before,
              const char *status, int limit, struct run_record **ret,
              size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   int64_t start;
   if (read_begin(store, &read, err) < 0 ||
       find_start(read.db, task, before, &start, err) < 0)
@@ -113,7 +113,7 @@ int run_list(struct store *store, const char *task, const char *before,
 
 int run_list_open(struct store *store, const char *task,
                   struct run_record **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "run_list_open");
@@ -122,7 +122,7 @@ int run_list_open(struct store *store, const char *task,
 }
 
 int run_cancel_requested(struct store *store, const char *id, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "run_state");
@@ -135,7 +135,7 @@ int run_cancel_requested(struct store *store, const char *id, struct err *err) {
 
 int run_previous(struct store *store, const char *task, const char *kernel,
                  struct run_record *ret, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "run_previous");

@@ -128,7 +128,7 @@ int run_explain(struct db *db, const char *id, struct err *err) {
 
 static int add_output(struct db *db, int64_t run, size_t position,
                       const struct json *output, bool late, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   if (json_write(output, &text) < 0)
     return err_set(err, ERR_TOO_LARGE, "output %zu is too long", position);
   char digest[CRYPTO_SHA256_HEX];
@@ -177,7 +177,7 @@ int run_hash(struct db *db, int64_t run, char hash[CRYPTO_SHA256_HEX],
   statement_bind_integer(statement, "run", run);
   if (statement_step(statement, err) <= 0)
     return -1;
-  struct buf CLEANUP(buf_free) covered = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf covered = BUF_INIT(BUF_ANSWER);
   size_t length;
   const char *before = statement_text(statement, 1, &length);
   if (before != NULL)

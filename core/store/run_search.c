@@ -89,7 +89,7 @@ static void bind_range(struct statement *statement,
 
 int run_search(struct store *store, const struct run_filter *filter, int limit,
                struct run_record **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   struct range range;
   if (read_begin(store, &read, err) < 0 ||
       find_range(read.db, filter, &range, err) < 0)
@@ -176,8 +176,8 @@ static void hours_free(struct hours *hours) {
 
 int run_hours(struct store *store, const struct run_filter *filter,
               struct run_hour **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
-  struct hours CLEANUP(hours_free) hours = {0};
+  CLEANUP(read_end) struct read read;
+  CLEANUP(hours_free) struct hours hours = {0};
   struct range range;
   if (read_begin(store, &read, err) < 0 ||
       find_range(read.db, filter, &range, err) < 0)

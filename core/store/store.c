@@ -89,7 +89,7 @@ int store_version(struct store *store, int64_t *ret, struct err *err) {
 int store_instance_start(struct store *store, const char *id,
                          const char *program, int64_t pid, int64_t pid_start,
                          struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "instance_start");
@@ -104,7 +104,7 @@ int store_instance_start(struct store *store, const char *id,
 }
 
 int store_instance_end(struct store *store, const char *id, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   struct statement *statement = db_statement(write.db, "instance_end");

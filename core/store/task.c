@@ -44,7 +44,7 @@ static int must_make(struct db *db, const char *id, const char *kernelspec,
   int row = statement_step(statement, err);
   if (row <= 0)
     return row < 0 ? -1 : 1;
-  struct task_record CLEANUP(task_record_free) found;
+  CLEANUP(task_record_free) struct task_record found;
   if (record_load(statement, &task_shape, &found, err) < 0)
     return -1;
   db_reset(db);
@@ -73,7 +73,7 @@ static int add_event(struct db *db, const char *name, const char *id,
 int task_put(struct store *store, const char *id, const char *kernelspec,
              const struct json *settings, const char *created_by,
              struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   int make = must_make(write.db, id, kernelspec, settings, err);
@@ -95,7 +95,7 @@ int task_put(struct store *store, const char *id, const char *kernelspec,
 
 int task_get(struct store *store, const char *id, struct task_record *ret,
              struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "task_get");
@@ -105,7 +105,7 @@ int task_get(struct store *store, const char *id, struct task_record *ret,
 
 int task_count_failures(struct store *store, const char *id, int64_t *ret,
                         struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "task_count_failures");
@@ -118,7 +118,7 @@ int task_count_failures(struct store *store, const char *id, int64_t *ret,
 
 int task_list(struct store *store, const char *after, int limit,
               struct task_record **ret, size_t *count, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "task_list");
@@ -128,7 +128,7 @@ int task_list(struct store *store, const char *after, int limit,
 }
 
 int task_delete(struct store *store, const char *id, struct err *err) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
   int64_t now = clock_wall_us();

@@ -67,7 +67,7 @@ static int check_structure(struct db *db, struct err *err) {
     return differ(err, "the database is damaged: %s", said);
   CLEANUP(mem_free_pointer) char *orphan = NULL;
   if (db_text(db, "SELECT \"table\" FROM pragma_foreign_key_check", &orphan,
-              err) == 0)
+              err) >= 0)
     return differ(err, "table %s refers to a row that is not there", orphan);
   if (err->kind != ERR_NOT_FOUND)
     return -1;

@@ -17,7 +17,7 @@ static const struct shape artifact_shape = {
 int verify_list_artifacts(struct store *store, int64_t after, int limit,
                           struct verify_artifact **ret, size_t *count,
                           struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "verify_artifacts");
@@ -31,7 +31,7 @@ void verify_artifacts_free(struct verify_artifact *list, size_t count) {
 }
 
 int verify_artifact_is_there(struct store *store, int64_t id, struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement =
@@ -42,7 +42,7 @@ int verify_artifact_is_there(struct store *store, int64_t id, struct err *err) {
 
 int verify_run_was_removed(struct store *store, const char *run,
                            struct err *err) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "verify_removed");

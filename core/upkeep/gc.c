@@ -47,7 +47,7 @@ static int remove_runs(struct gc *gc, const struct retention_rule *rule,
   int64_t after = 0;
   int more = 1;
   while (more > 0 && goes_on(gc)) {
-    struct retention_files CLEANUP(retention_files_free) gone = {0};
+    CLEANUP(retention_files_free) struct retention_files gone = {0};
     int64_t start = clock_monotonic_ns();
     more = retention_remove_runs(gc->files.store, rule, RUNS_AT_ONCE, &after,
                                  &gc->files.report->runs, &gone, err);

@@ -126,9 +126,9 @@ void gc_remove_orphans(const struct gc_files *files, const char *task) {
 }
 
 static bool lives(const struct gc_files *files, const char *task) {
-  struct task_record CLEANUP(task_record_free) record = {0};
+  CLEANUP(task_record_free) struct task_record record = {0};
   struct err err = {0};
-  return task_get(files->store, task, &record, &err) == 0 ||
+  return task_get(files->store, task, &record, &err) >= 0 ||
          err.kind != ERR_NOT_FOUND;
 }
 

@@ -46,7 +46,7 @@ static int check_absence(const struct verify *verify,
 static int check_artifact(const struct verify *verify,
                           const struct verify_artifact *artifact,
                           struct err *err) {
-  struct buf CLEANUP(buf_free) content = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_ANSWER);
   struct err fault = {0};
   char *CLEANUP(mem_free_pointer) path =
       mem_format("%s/" LAYOUT_ARTIFACTS "/%s", artifact->task, artifact->name);
@@ -92,7 +92,7 @@ static int check_notebook(struct verify *verify, const char *task,
   struct err last = {0};
   int said = 0;
   for (int asked = 0; asked < TIMES_ASKED && said < TIMES_SAID; asked++) {
-    struct task_record CLEANUP(task_record_free) record = {0};
+    CLEANUP(task_record_free) struct task_record record = {0};
     struct err found = {0};
     if (task_get(verify->store, task, &record, &found) < 0)
       return found.kind == ERR_NOT_FOUND

@@ -107,7 +107,7 @@ static bool is_set_aside(int directory) {
 
 /* 0 with no notebook: there is no file. */
 static int read_notebook(struct look *look, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   struct err fault = {0};
   look->taken_at = clock_wall_us();
   look->set_aside = is_set_aside(look->directory);
@@ -231,7 +231,7 @@ static int check_name(const struct look *look, const struct cell *cell,
   const struct json *ours =
       json_get(json_get(cell->json, "metadata"), "cellpost");
   const char *name = json_get_text(ours, "run");
-  struct run_record CLEANUP(run_record_free) run = {0};
+  CLEANUP(run_record_free) struct run_record run = {0};
   struct err fault = {0};
   if (name == NULL || run_get(look->store, name, &run, &fault) == 0)
     return 0;

@@ -89,7 +89,7 @@ static bool look_at_notebooks(const struct conf *conf, char *detail) {
   struct err err;
   CLEANUP(mem_close_descriptor)
   int directory = fs_open_directory(conf->state_directory, &err);
-  if (directory < 0 || notebook_probe(directory, &err) != 0)
+  if (directory < 0 || notebook_probe(directory, &err) < 0)
     return say(false, detail, "each version is written whole: %.300s",
                err.text);
   return say(true, detail,
@@ -127,7 +127,7 @@ static bool look_at_types(const struct conf *conf, char *detail) {
 
 static bool look_at_kernelspec(const struct conf *conf, char *detail) {
   struct err err;
-  struct kernelspec *spec CLEANUP(kernelspec_done) = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   if (kernelspec_find(conf->kernelspec_path, conf->kernelspec, &spec, &err) !=
       0)
     return say(false, detail, "%s", err.text);
@@ -139,7 +139,7 @@ static bool look_at_keeper(const struct conf *conf, char *detail) {
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
-  if (control_status(path, NULL, &unused, &err) != 0)
+  if (control_status(path, NULL, &unused, &err) < 0)
     return say(false, detail, "%s", err.text);
   return say(true, detail, "answers at %.200s", path);
 }

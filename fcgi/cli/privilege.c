@@ -15,7 +15,7 @@ static int make_directory(const char *path, const struct passwd *user,
   struct stat status;
   if (stat(path, &status) == 0)
     return 0;
-  if (fs_make_directories(path, 0755, err) != 0)
+  if (fs_make_directories(path, 0755, err) < 0)
     return -1;
   if (chown(path, user->pw_uid, user->pw_gid) != 0)
     return err_errno(err, ERR_IO, errno, "cannot give %s to %s", path,
@@ -43,9 +43,9 @@ int privilege_drop(const struct conf *conf, struct err *err) {
     return err_set(err, ERR_NOT_FOUND,
                    "there is no user \"%.100s\" (the key \"user\")",
                    conf->user);
-  if (make_directory(conf->state_directory, user, err) != 0 ||
-      make_directory(conf->run_directory, user, err) != 0 ||
-      become(user, err) != 0)
+  if (make_directory(conf->state_directory, user, err) < 0 ||
+      make_directory(conf->run_directory, user, err) < 0 ||
+      become(user, err) < 0)
     return -1;
   return user->pw_uid == 0 ? 1 : 0;
 }

@@ -38,7 +38,7 @@ static const struct execute_body nothing_asked = {
 int execute_body_read(const struct json *object, struct execute_body *ret,
                       struct json **details, struct err *err) {
   struct execute_body body = nothing_asked;
-  if (fields_read(object, fields, COUNT_OF(fields), &body, details, err) != 0)
+  if (fields_read(object, fields, COUNT_OF(fields), &body, details, err) < 0)
     return -1;
   *ret = body;
   return 0;
@@ -71,7 +71,7 @@ static struct json *value_of(const struct field *field, const char *text) {
 int execute_body_query(const struct request_parameter *parameters, size_t count,
                        struct execute_body *ret, struct json **keep,
                        struct json **details, struct err *err) {
-  struct json *object CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *object = json_object();
   for (size_t i = 0; i < count; i++)
     for (size_t f = 1; f < COUNT_OF(fields); f++)
       if (strcmp(fields[f].name, parameters[i].name) == 0)
@@ -80,7 +80,7 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
   struct execute_body body = *ret;
   /* "code", the first field, is the body itself. */
   if (fields_read(object, fields + 1, COUNT_OF(fields) - 1, &body, details,
-                  err) != 0)
+                  err) < 0)
     return -1;
   *ret = body;
   *keep = MEM_STEAL(object);

@@ -16,17 +16,17 @@ static const struct field cell_fields[] = {
 
 int handle_add_cell(struct call *call, struct err *err) {
   struct cell_body body = {.markdown = {NULL, 0}};
-  struct json *empty CLEANUP(json_done) = json_object();
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *empty = json_object();
+  CLEANUP(json_done) struct json *answer = NULL;
   if (fields_read(call->body == NULL ? empty : call->body, cell_fields,
-                  COUNT_OF(cell_fields), &body, &call->details, err) != 0)
+                  COUNT_OF(cell_fields), &body, &call->details, err) < 0)
     return -1;
   if (body.markdown.length == 0)
     return err_set(err, ERR_FIELD, "field \"markdown\": wanted is a text");
-  if (call_take_place(call, err) != 0 ||
+  if (call_take_place(call, err) < 0 ||
       cells_add_markdown(call->engine, call->task, body.markdown.bytes,
                          body.markdown.length, call->caller.name, &answer,
-                         err) != 0)
+                         err) < 0)
     return -1;
   call_give_place(call);
   return reply_json(call->reply, 201, answer, err);
@@ -34,7 +34,7 @@ int handle_add_cell(struct call *call, struct err *err) {
 
 int handle_list_sections(struct call *call, struct err *err) {
   int64_t limit, text_limit;
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   const char *before = request_parameter(call->request, "before");
   if (before != NULL && !id_is_uuid(before))
     return err_set(err, ERR_FIELD,
@@ -42,9 +42,9 @@ int handle_list_sections(struct call *call, struct err *err) {
   if (request_integer(call->request, "limit", 1, 1000, 1000, &limit, err) !=
           0 ||
       request_integer(call->request, "text_limit", 1, 10000000,
-                      call->conf->text_limit, &text_limit, err) != 0 ||
+                      call->conf->text_limit, &text_limit, err) < 0 ||
       cells_list_sections(call->engine, call->task, before, (int)limit,
-                          text_limit, &answer, err) != 0)
+                          text_limit, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }

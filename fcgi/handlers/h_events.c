@@ -27,13 +27,13 @@ static int read_header(const struct call *call, int64_t *ret, struct err *err) {
 static int read_last_event(const struct call *call, int64_t *ret,
                            struct err *err) {
   if (request_integer(call->request, "last_event_id", 0, INT64_MAX / 16,
-                      NO_EVENT, ret, err) != 0)
+                      NO_EVENT, ret, err) < 0)
     return -1;
   return read_header(call, ret, err);
 }
 
 static int add_gap(struct buf *text, struct err *err) {
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "reason", "unknown");
   json_set(content, "resume", NULL);
   json_set_text(content, "detail",
@@ -51,7 +51,7 @@ static int begin(const struct call *call, struct watch_start *start,
                  struct buf *text, struct err *err) {
   int64_t after;
   buf_text(text, "retry: 1000\n\n");
-  if (read_last_event(call, &after, err) != 0)
+  if (read_last_event(call, &after, err) < 0)
     return -1;
   int resumes =
       after == NO_EVENT ? 0 : watch_can_resume(call->engine, after, err);
@@ -61,9 +61,9 @@ static int begin(const struct call *call, struct watch_start *start,
     start->position = after;
     return 0;
   }
-  if (after != NO_EVENT && add_gap(text, err) != 0)
+  if (after != NO_EVENT && add_gap(text, err) < 0)
     return -1;
-  if (watch_begin(call->engine, call->task, start, err) != 0)
+  if (watch_begin(call->engine, call->task, start, err) < 0)
     return -1;
   if (event_frame_own(start->position, "state", start->state, text) == 0)
     return 0;
@@ -92,8 +92,8 @@ static void hand_over(struct call *call, struct watch_start *start,
 }
 
 int handle_watch(struct call *call, struct err *err) {
-  struct watch_start CLEANUP(watch_start_free) start = {0};
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(watch_start_free) struct watch_start start = {0};
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   if (call->broadcast == NULL)
     return err_set(err, ERR_UNAVAILABLE,
                    "over plain CGI there is no live feed; it needs FastCGI");
@@ -102,7 +102,7 @@ int handle_watch(struct call *call, struct err *err) {
                    "%lld watchers there are already, which is the limit (the "
                    "key \"watchers\" in cellpost.conf)",
                    (long long)call->conf->watchers);
-  if (begin(call, &start, &text, err) != 0) {
+  if (begin(call, &start, &text, err) < 0) {
     broadcast_release(call->broadcast);
     return -1;
   }

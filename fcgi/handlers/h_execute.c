@@ -17,7 +17,7 @@ static int read_asked(struct call *call, struct execute_body *body,
   const struct request *request = call->request;
   if (call->body_is_code)
     return execute_body_code(buf_string(&request->body), request->body.length,
-                             body, &call->details, err) != 0
+                             body, &call->details, err) < 0
                ? -1
                : execute_body_query(request->parameters,
                                     request->parameter_count, body, keep,
@@ -57,8 +57,8 @@ static int submit(struct call *call, const struct execute_body *body,
                                 .address = call->caller.address,
                                 .request_id = call->request->id};
   execute_body_fill(body, &request);
-  if (read_key(call, &request.idempotency_key, digest, err) != 0 ||
-      run_submit(call->engine, &request, ticket, err) != 0)
+  if (read_key(call, &request.idempotency_key, digest, err) < 0 ||
+      run_submit(call->engine, &request, ticket, err) < 0)
     return -1;
   atomic_fetch_add(&call->metrics->runs, 1);
   log_set_run(run_ticket_id(*ticket));
@@ -70,7 +70,7 @@ static int submit(struct call *call, const struct execute_body *body,
 /* 202; the dispatcher then carries the run out. */
 static int answer_accepted(struct call *call, struct run_ticket *ticket,
                            struct err *err) {
-  struct json *answer CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *answer = json_object();
   CLEANUP(mem_free_pointer)
   char *uri = mem_format("/v1/runs/%s", run_ticket_id(ticket));
   json_set_text(answer, "run", run_ticket_id(ticket));
@@ -84,7 +84,7 @@ static int answer_accepted(struct call *call, struct run_ticket *ticket,
 
 static int answer_at_end(struct call *call, struct run_ticket *ticket,
                          struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   if (run_perform(call->engine, ticket, NULL, &answer, &call->details, err) !=
       0)
     return -1;
@@ -109,8 +109,9 @@ static int end_stream(struct call *call, struct stream *stream, int result,
     stream_close(stream, NULL, NULL);
     return -1;
   }
-  struct json *problem CLEANUP(json_done) = problem_document(
-      problem_status(err->kind), err, call->request->id, call->details);
+  CLEANUP(json_done)
+  struct json *problem = problem_document(problem_status(err->kind), err,
+                                          call->request->id, call->details);
   stream_close(stream, "problem", problem);
   return 0;
 }
@@ -119,7 +120,7 @@ static int answer_stream(struct call *call, struct run_ticket *ticket,
                          enum accept_format format, struct err *err) {
   struct stream *stream = stream_open(call->reply, format);
   struct run_sink sink = {.context = stream, .event = send_event};
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   int result =
       run_perform(call->engine, ticket, &sink, &answer, &call->details, err);
   /* A reader may be slow: until it has the end, the thread is held. */
@@ -130,17 +131,17 @@ static int answer_stream(struct call *call, struct run_ticket *ticket,
 
 int handle_execute(struct call *call, struct err *err) {
   struct execute_body body;
-  struct json *keep CLEANUP(json_done) = NULL;
-  struct run_ticket *ticket CLEANUP(run_ticket_done) = NULL;
-  if (read_asked(call, &body, &keep, err) != 0 ||
-      call_take_place(call, err) != 0 || submit(call, &body, &ticket, err) != 0)
+  CLEANUP(json_done) struct json *keep = NULL;
+  CLEANUP(run_ticket_done) struct run_ticket *ticket = NULL;
+  if (read_asked(call, &body, &keep, err) < 0 ||
+      call_take_place(call, err) < 0 || submit(call, &body, &ticket, err) < 0)
     return -1;
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
   if (body.wait)
     return format == ACCEPT_JSON ? answer_at_end(call, ticket, err)
                                  : answer_stream(call, ticket, format, err);
-  if (answer_accepted(call, ticket, err) != 0)
+  if (answer_accepted(call, ticket, err) < 0)
     return -1;
   if (!run_ticket_is_repeat(ticket))
     call->unfinished = MEM_STEAL(ticket);

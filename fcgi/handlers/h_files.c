@@ -6,11 +6,11 @@
 
 static int list(struct call *call, const char *path, struct err *err) {
   int64_t limit;
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   const char *after = request_parameter(call->request, "after");
-  if (request_integer(call->request, "limit", 1, 1000, 200, &limit, err) != 0 ||
+  if (request_integer(call->request, "limit", 1, 1000, 200, &limit, err) < 0 ||
       files_list(call->engine, call->task, path, after, (int)limit, &answer,
-                 err) != 0)
+                 err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
@@ -25,7 +25,7 @@ int handle_list_directory(struct call *call, struct err *err) {
 
 int handle_put_file(struct call *call, struct err *err) {
   const struct buf *body = &call->request->body;
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   int made = files_put(call->engine, call->task, call->path, buf_string(body),
                        body->length, &answer, err);
   if (made < 0)
@@ -36,8 +36,8 @@ int handle_put_file(struct call *call, struct err *err) {
 }
 
 int handle_delete_file(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (files_delete(call->engine, call->task, call->path, &answer, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (files_delete(call->engine, call->task, call->path, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }

@@ -7,7 +7,7 @@
 
 /* This process answers. */
 int handle_health(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *answer = json_object();
   json_set_text(answer, "status", "ok");
   return reply_json(call->reply, 200, answer, err);
 }
@@ -17,14 +17,14 @@ int handle_ready(struct call *call, struct err *err) {
   struct err reason;
   if (!engine_is_ready(call->engine, &reason))
     return err_set(err, ERR_UNAVAILABLE, "%s", reason.text);
-  struct json *answer CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *answer = json_object();
   json_set_text(answer, "status", "ready");
   return reply_json(call->reply, 200, answer, err);
 }
 
 int handle_metrics(struct call *call, struct err *err) {
   (void)err;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   metrics_write(call->metrics, &text);
   reply_text(call->reply, 200, "text/plain; version=0.0.4; charset=utf-8",
              buf_string(&text), text.length);
@@ -86,7 +86,7 @@ int handle_capabilities(struct call *call, struct err *err) {
                                        NULL};
   static const char *const answers[] = {"application/json", "text/event-stream",
                                         "application/x-ndjson", NULL};
-  struct json *answer CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *answer = json_object();
   json_set_text(answer, "version", CELLPOST_VERSION);
   json_set_text(answer, "kernelspec", call->conf->kernelspec);
   json_set_boolean(answer, "auto_create", call->conf->auto_create);

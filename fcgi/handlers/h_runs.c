@@ -11,10 +11,10 @@
 static int list_runs(struct call *call, const char *task, struct err *err) {
   int64_t limit;
   struct run_filter filter;
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (run_query_read(call->request, task, &filter, err) != 0 ||
-      request_integer(call->request, "limit", 1, 1000, 100, &limit, err) != 0 ||
-      history_list_runs(call->engine, &filter, (int)limit, &answer, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (run_query_read(call->request, task, &filter, err) < 0 ||
+      request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
+      history_list_runs(call->engine, &filter, (int)limit, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
@@ -32,16 +32,16 @@ int handle_export_runs(struct call *call, struct err *err) {
   enum { PAGE = 500 };
   int64_t left;
   struct run_filter filter;
-  struct buf CLEANUP(buf_free) page = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf page = BUF_INIT(BUF_ANSWER);
   char next[ID_UUID_SIZE] = "";
-  if (run_query_read(call->request, NULL, &filter, err) != 0 ||
+  if (run_query_read(call->request, NULL, &filter, err) < 0 ||
       request_integer(call->request, "limit", 1, 1000000, 100000, &left, err) !=
           0)
     return -1;
   history_csv_head(&page);
   for (bool first = true; left > 0; left -= PAGE, first = false) {
     int wanted = left < PAGE ? (int)left : PAGE;
-    if (history_csv_page(call->engine, &filter, wanted, &page, next, err) != 0)
+    if (history_csv_page(call->engine, &filter, wanted, &page, next, err) < 0)
       return first ? -1 : 0;
     if (first) {
       reply_header(call->reply, "Content-Disposition",
@@ -59,35 +59,35 @@ int handle_export_runs(struct call *call, struct err *err) {
 
 int handle_hours(struct call *call, struct err *err) {
   struct run_filter filter;
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (run_query_read(call->request, NULL, &filter, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (run_query_read(call->request, NULL, &filter, err) < 0)
     return -1;
   if (filter.since == 0)
     filter.since = clock_wall_us() - INT64_C(24) * 3600 * 1000000;
-  if (history_hours(call->engine, &filter, &answer, err) != 0)
+  if (history_hours(call->engine, &filter, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
 
 int handle_describe_request(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (history_describe_request(call->engine, call->run, &answer, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (history_describe_request(call->engine, call->run, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
 
 int handle_describe_run(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (run_describe(call->engine, call->run, &answer, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (run_describe(call->engine, call->run, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
 
 /* 202: the wish is recorded; GET tells when the run has ended. */
 int handle_cancel_run(struct call *call, struct err *err) {
-  if (run_cancel(call->engine, call->run, call->caller.name, err) != 0)
+  if (run_cancel(call->engine, call->run, call->caller.name, err) < 0)
     return -1;
-  struct json *answer CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *answer = json_object();
   CLEANUP(mem_free_pointer)
   char *uri = mem_format("/v1/runs/%s", call->run);
   json_set_text(answer, "run", call->run);

@@ -31,10 +31,10 @@ static const struct field settings_fields[] = {
 
 int handle_list_tasks(struct call *call, struct err *err) {
   int64_t limit;
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   const char *after = request_parameter(call->request, "after");
-  if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) != 0 ||
-      admin_list_tasks(call->engine, after, (int)limit, &answer, err) != 0)
+  if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
+      admin_list_tasks(call->engine, after, (int)limit, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
@@ -43,7 +43,7 @@ int handle_list_tasks(struct call *call, struct err *err) {
 static int check_limits(struct call *call, const struct json *limits,
                         struct err *err) {
   struct jail_limits unused;
-  if (jail_limits_read(call->conf, limits, &unused, err) == 0)
+  if (jail_limits_read(call->conf, limits, &unused, err) >= 0)
     return 0;
   json_free(call->details);
   call->details = json_object();
@@ -53,12 +53,12 @@ static int check_limits(struct call *call, const struct json *limits,
 
 int handle_put_task(struct call *call, struct err *err) {
   struct task_settings settings = {.kernelspec = NULL};
-  struct json *empty CLEANUP(json_done) = json_object();
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *empty = json_object();
+  CLEANUP(json_done) struct json *answer = NULL;
   const struct json *body = call->body == NULL ? empty : call->body;
   if (fields_read(body, settings_fields, COUNT_OF(settings_fields), &settings,
-                  &call->details, err) != 0 ||
-      check_limits(call, settings.limits, err) != 0)
+                  &call->details, err) < 0 ||
+      check_limits(call, settings.limits, err) < 0)
     return -1;
   int made = admin_put_task(call->engine, call->task, body, call->caller.name,
                             &answer, err);
@@ -72,26 +72,26 @@ int handle_put_task(struct call *call, struct err *err) {
 }
 
 int handle_describe_task(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (admin_describe_task(call->engine, call->task, &answer, err) != 0)
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (admin_describe_task(call->engine, call->task, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
 
 int handle_delete_task(struct call *call, struct err *err) {
   int64_t purge;
-  struct json *answer CLEANUP(json_done) = NULL;
-  if (request_integer(call->request, "purge", 0, 1, 0, &purge, err) != 0 ||
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (request_integer(call->request, "purge", 0, 1, 0, &purge, err) < 0 ||
       admin_delete_task(call->engine, call->task, purge == 1, call->caller.name,
-                        &answer, err) != 0)
+                        &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
 
 int handle_interrupt_task(struct call *call, struct err *err) {
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   if (admin_interrupt_task(call->engine, call->task, call->caller.name, &answer,
-                           err) != 0)
+                           err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }
@@ -107,12 +107,12 @@ static const struct field restart_fields[] = {
 
 int handle_restart_task(struct call *call, struct err *err) {
   struct restart_body body = {.replay = false};
-  struct json *empty CLEANUP(json_done) = json_object();
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *empty = json_object();
+  CLEANUP(json_done) struct json *answer = NULL;
   if (fields_read(call->body == NULL ? empty : call->body, restart_fields,
-                  COUNT_OF(restart_fields), &body, &call->details, err) != 0)
+                  COUNT_OF(restart_fields), &body, &call->details, err) < 0)
     return -1;
-  if (body.replay && call_take_place(call, err) != 0)
+  if (body.replay && call_take_place(call, err) < 0)
     return -1;
   int result = body.replay
                    ? admin_replay_task(call->engine, call->task,

@@ -50,11 +50,11 @@ int run_query_read(const struct request *request, const char *task,
       .error = request_parameter(request, "error"),
       .text = request_parameter(request, "text"),
       .before = request_parameter(request, "before")};
-  if (check_task(filter.task, err) != 0 ||
-      check_status(filter.status, err) != 0 ||
-      check_before(filter.before, err) != 0 ||
-      read_time(request, "since", &filter.since, err) != 0 ||
-      read_time(request, "until", &filter.until, err) != 0)
+  if (check_task(filter.task, err) < 0 ||
+      check_status(filter.status, err) < 0 ||
+      check_before(filter.before, err) < 0 ||
+      read_time(request, "since", &filter.since, err) < 0 ||
+      read_time(request, "until", &filter.until, err) < 0)
     return -1;
   *ret = filter;
   return 0;

@@ -47,7 +47,7 @@ static int check_origin(const struct call *call, struct failure *failure) {
 /* The segments from `at` on. One that holds a slash is not two. */
 static int join_path(struct call *call, size_t at, char **path,
                      struct err *err) {
-  struct buf CLEANUP(buf_free) joined = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf joined = BUF_INIT(BUF_SMALL);
   for (size_t i = at; at != 0 && i < call->request->segment_count; i++) {
     if (strchr(call->request->segments[i], '/') != NULL)
       return err_set(err, ERR_INVALID, "the name of a file holds no slash");
@@ -60,10 +60,10 @@ static int join_path(struct call *call, size_t at, char **path,
 
 static int find_route(struct call *call, struct route_match *match,
                       struct failure *failure) {
-  struct buf CLEANUP(buf_free) allow = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf allow = BUF_INIT(BUF_LINE);
   const struct request *request = call->request;
   if (router_match(routes, route_count, request->method, request->segments,
-                   request->segment_count, match, &allow, &failure->err) == 0) {
+                   request->segment_count, match, &allow, &failure->err) >= 0) {
     call->task = match->task;
     call->run = match->run;
     return 0;
@@ -124,13 +124,13 @@ static int read_body(struct call *call, const struct route *route,
                      struct json **body, struct failure *failure) {
   struct request *request = call->request;
   if (check_type(call, route, failure) != 0 ||
-      request_read_body(request, call->conf->body_bytes, &failure->err) != 0)
+      request_read_body(request, call->conf->body_bytes, &failure->err) < 0)
     return -1;
   bool absent = request->body.length == 0 && route->body != ROUTE_BODY_CODE;
   if (absent || call->body_is_code || route->body == ROUTE_BODY_BYTES)
     return 0;
   if (fields_parse(buf_string(&request->body), request->body.length, body,
-                   &failure->err) != 0)
+                   &failure->err) < 0)
     return -1;
   call->body = *body;
   return route->body != ROUTE_BODY_NONE
@@ -140,12 +140,12 @@ static int read_body(struct call *call, const struct route *route,
 
 static int serve_route(struct call *call, const struct route_match *match,
                        struct failure *failure) {
-  struct json *body CLEANUP(json_done) = NULL;
-  char *path CLEANUP(mem_free_pointer) = NULL;
+  CLEANUP(json_done) struct json *body = NULL;
+  CLEANUP(mem_free_pointer) char *path = NULL;
   const struct route *route = match->route;
-  if (join_path(call, match->path_at, &path, &failure->err) != 0 ||
+  if (join_path(call, match->path_at, &path, &failure->err) < 0 ||
       check_origin(call, failure) != 0 ||
-      auth_identify(call->request, &call->caller, &failure->err) != 0 ||
+      auth_identify(call->request, &call->caller, &failure->err) < 0 ||
       check_query(call, route, failure) != 0 ||
       read_body(call, route, &body, failure) != 0)
     return -1;
@@ -154,7 +154,7 @@ static int serve_route(struct call *call, const struct route_match *match,
 }
 
 int call_take_place(struct call *call, struct err *err) {
-  if (!call->has_place && run_places_take(&call->metrics->places, err) != 0)
+  if (!call->has_place && run_places_take(&call->metrics->places, err) < 0)
     return -1;
   call->has_place = true;
   return 0;
@@ -195,7 +195,7 @@ static void count(struct metrics *metrics, int status) {
 /* A run whose client did not want to wait. Its record tells how it ended. */
 static void go_on(struct call *call) {
   struct err err;
-  struct json *answer CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   log_set_run(run_ticket_id(call->unfinished));
   if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) !=
       0)

@@ -113,7 +113,7 @@ static int read_boolean(const struct json *value, bool *member,
 static int read_choice(const struct field *field, const struct json *value,
                        int *member, char wanted[WANTED_SIZE]) {
   const char *text = json_text(value);
-  struct buf CLEANUP(buf_free) list = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf list = BUF_INIT(BUF_LINE);
   for (int i = 0; field->choices[i] != NULL; i++) {
     if (text != NULL && strcmp(text, field->choices[i]) == 0) {
       *member = i;
@@ -285,8 +285,8 @@ int fields_parse(const char *bytes, size_t length, struct json **ret,
                  struct err *err) {
   if (length == 0)
     return err_set(err, ERR_INVALID, "the body is empty, not a JSON object");
-  struct json *value CLEANUP(json_done) = NULL;
-  if (json_parse(bytes, length, &JSON_RULES_REQUEST, &value, err) != 0)
+  CLEANUP(json_done) struct json *value = NULL;
+  if (json_parse(bytes, length, &JSON_RULES_REQUEST, &value, err) < 0)
     return err_wrap(err, "the body is no JSON");
   if (json_kind(value) != JSON_OBJECT)
     return err_set(err, ERR_INVALID, "the body is JSON, but not an object");

@@ -28,7 +28,7 @@ static bool is_head(const struct reply *reply) {
 }
 
 void reply_start(struct reply *reply, int status, const char *type) {
-  struct buf CLEANUP(buf_free) head = BUF_INIT(4 * BUF_LINE);
+  CLEANUP(buf_free) struct buf head = BUF_INIT(4 * BUF_LINE);
   buf_format(&head,
              "Status: %d %s\r\nContent-Type: %s\r\nX-Request-Id: %s\r\n"
              "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n",
@@ -61,7 +61,7 @@ void reply_text(struct reply *reply, int status, const char *type,
 
 static int reply_value(struct reply *reply, int status, const char *type,
                        const struct json *value, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   if (json_write(value, &text) != 0 || buf_byte(&text, '\n') != 0)
     return err_set(err, ERR_TOO_LARGE, "the answer is over %zu bytes",
                    text.limit);
@@ -80,7 +80,8 @@ void reply_problem(struct reply *reply, int status, const struct err *err,
     status = problem_status(err->kind);
   if (status == 429 || status == 503)
     reply_header(reply, "Retry-After", "1");
-  struct json *document CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *document =
       problem_document(status, err, reply->request->id, details);
   reply_value(reply, status, PROBLEM_TYPE, document, NULL);
 }

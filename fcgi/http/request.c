@@ -119,7 +119,7 @@ int request_open(struct request *request, struct door *door, struct err *err) {
   const char *method = request_header(request, "REQUEST_METHOD");
   snprintf(request->method, sizeof request->method, "%s",
            method == NULL ? "" : method);
-  if (read_target(request, err) != 0)
+  if (read_target(request, err) < 0)
     return -1;
   const char *query = request_header(request, "QUERY_STRING");
   return query == NULL ? 0 : read_query(request, query, err);

@@ -95,7 +95,7 @@ int router_match(const struct route *table, size_t count, const char *method,
       continue;
     }
     buf_truncate(allow, before);
-    if (check_ids(&match, err) != 0)
+    if (check_ids(&match, err) < 0)
       return -1;
     *ret = match;
     return 0;

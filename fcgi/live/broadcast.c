@@ -212,12 +212,12 @@ int broadcast_start(struct store *store, long most, struct metrics *metrics,
   broadcast->most = most;
   broadcast->metrics = metrics;
   pthread_mutex_init(&broadcast->mutex, NULL);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   buf_text(&text, ": keepalive\n\n");
   broadcast->keepalive = frames_new(&text, 0);
   *ret = broadcast;
-  if (open_descriptors(broadcast, err) == 0 &&
-      start_thread(broadcast, err) == 0)
+  if (open_descriptors(broadcast, err) >= 0 &&
+      start_thread(broadcast, err) >= 0)
     return 0;
   return -1;
 }

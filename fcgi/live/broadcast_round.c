@@ -143,7 +143,7 @@ static bool knows(struct watcher *watcher, const struct event_text *event) {
 
 static bool give_own(struct broadcast *broadcast, struct watcher *watcher,
                      const struct event_text *events, size_t count) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   for (size_t i = 0; i < count; i++)
     if (!knows(watcher, &events[i]))
       event_frame(&events[i], &text);

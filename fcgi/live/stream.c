@@ -64,7 +64,7 @@ static bool take(struct stream *stream, struct buf *events) {
 
 static void *pump(void *context) {
   struct stream *stream = context;
-  struct buf CLEANUP(buf_free) events = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf events = BUF_INIT(BUF_ANSWER);
   start(stream);
   while (take(stream, &events)) {
     reply_write(stream->reply, buf_string(&events), events.length);
@@ -101,7 +101,7 @@ bool stream_is_started(const struct stream *stream) { return stream->started; }
 static int queue_gap(struct stream *stream) {
   if (stream->dropped == 0)
     return 0;
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_integer(content, "dropped", stream->dropped);
   if (stream_frame(stream->format, "gap", content, &stream->queue) != 0)
     return -1;
@@ -134,7 +134,7 @@ static void end_pump(struct stream *stream) {
 
 static void write_final(struct stream *stream, const char *type,
                         const struct json *content) {
-  struct buf CLEANUP(buf_free) frame = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf frame = BUF_INIT(BUF_ANSWER);
   if (!stream->started)
     start(stream);
   queue_gap(stream);

@@ -106,8 +106,8 @@ static bool has_begun(const struct watcher *watcher) {
 }
 
 static void queue_gap(struct watcher *watcher) {
-  struct json *content CLEANUP(json_done) = json_object();
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_LINE);
+  CLEANUP(json_done) struct json *content = json_object();
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   int64_t last = watcher->count == 0 ? 0 : (*place(watcher, 0))->last;
   json_set_text(content, "reason", "slow");
   json_set_integer(content, "resume", last != 0 ? last : watcher->sent_last);

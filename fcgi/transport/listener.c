@@ -132,8 +132,8 @@ static int make(const char *path, struct listener *ret, struct err *err) {
   CLEANUP(mem_close_descriptor) int lock = lock_directory(path, err);
   CLEANUP(mem_close_descriptor) int descriptor = new_socket(err);
   struct stat status;
-  if (lock < 0 || descriptor < 0 || remove_stale(&address, err) != 0 ||
-      bind_and_listen(descriptor, &address, err) != 0)
+  if (lock < 0 || descriptor < 0 || remove_stale(&address, err) < 0 ||
+      bind_and_listen(descriptor, &address, err) < 0)
     return -1;
   if (stat(path, &status) != 0)
     return err_errno(err, ERR_IO, errno, "cannot look at %s", path);

@@ -226,8 +226,8 @@ int server_run(struct engine *engine, struct listener *listener,
   if (server->signals < 0 || server->drained < 0)
     return err_errno(err, ERR_IO, errno, "signalfd or eventfd");
   if (broadcast_start(engine_store(engine), (long)engine_conf(engine)->watchers,
-                      &server->metrics, &server->broadcast, err) != 0 ||
-      start_threads(server, err) != 0)
+                      &server->metrics, &server->broadcast, err) < 0 ||
+      start_threads(server, err) < 0)
     return -1;
   log_info("serving with %ld threads", server->metrics.threads);
   wait_for(server, false, 0);

@@ -26,7 +26,7 @@ static void require(bool holds, const char *what) {
 static void take_all(struct channel *channel, enum channel_name name,
                      struct execution *execution) {
   for (;;) {
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     int result = channel_receive(channel, name, &message, &err);
     require(result >= 0, "receive");
     if (result == 0)
@@ -37,7 +37,7 @@ static void take_all(struct channel *channel, enum channel_name name,
 
 static int64_t run_once(struct channel *channel) {
   struct execute_options options = {.store_history = true};
-  struct execution CLEANUP(execution_free) execution;
+  CLEANUP(execution_free) struct execution execution;
   int64_t start = clock_monotonic_ns();
   require(client_execute(channel, "1+1", 3, &options, &execution, &err) == 0,
           "execute");
@@ -70,10 +70,10 @@ static void print_figures(int64_t *times, int runs) {
 
 static struct channel *connect_to(struct channel_context *context,
                                   const char *path) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   struct connection connection;
   struct channel *channel = NULL;
-  struct kernel_info CLEANUP(kernel_info_free) info = {0};
+  CLEANUP(kernel_info_free) struct kernel_info info = {0};
   FILE *file = fopen(path, "r");
   require(file != NULL && fs_read_all(fileno(file), &text, &err) == 0, path);
   fclose(file);

@@ -76,8 +76,8 @@ static struct code_cell next_cell(const struct json *outputs) {
 /* Fills the notebook up to `size` bytes. The first cells are small, so that
  * the tables are as long as a real notebook's. */
 static void grow(struct notebook *notebook, int64_t size) {
-  struct json *image CLEANUP(json_done) = image_output();
-  struct json *text CLEANUP(json_done) = text_output();
+  CLEANUP(json_done) struct json *image = image_output();
+  CLEANUP(json_done) struct json *text = text_output();
   struct err err = {0};
   while (notebook_size(notebook) < size) {
     bool large = size - notebook_size(notebook) > 2 * IMAGE;
@@ -106,7 +106,7 @@ struct cost {
 };
 
 static void measure_cells(struct notebook *notebook, struct cost *ret) {
-  struct json *text CLEANUP(json_done) = text_output();
+  CLEANUP(json_done) struct json *text = text_output();
   static double cells[ROUNDS];
   struct notebook_counters before, after;
   struct err err = {0};

@@ -77,7 +77,7 @@ static void check(const struct bench *bench, int status) {
 }
 
 static void fill(struct bench *bench, int runs) {
-  struct write CLEANUP(write_end) write;
+  CLEANUP(write_end) struct write write;
   CLEANUP(mem_free_pointer)
   char *code = mem_copy_text(CODE);
   for (char *quote = code; (quote = strchr(quote, '\'')) != NULL;)
@@ -147,7 +147,7 @@ static void one_run(struct bench *bench, const struct json *outputs) {
 static struct json *measure_runs(struct bench *bench) {
   static const char text[] = "[{\"output_type\":\"stream\",\"name\":\"stdout\","
                              "\"text\":\"count 5\\n\"}]";
-  struct json CLEANUP(json_done) *outputs = NULL;
+  CLEANUP(json_done) struct json *outputs = NULL;
   check(bench, json_parse(text, sizeof text - 1, &JSON_RULES_STORE, &outputs,
                           &bench->err));
   for (int i = 0; i < ROUNDS; i++) {
@@ -159,14 +159,14 @@ static struct json *measure_runs(struct bench *bench) {
 }
 
 static void ask_audit(struct bench *bench) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   check(bench, read_begin(bench->store, &read, &bench->err));
   check(bench,
         db_execute(read.db, "SELECT * FROM audit LIMIT 100", &bench->err));
 }
 
 static void ask_audit_of_task(struct bench *bench) {
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   check(bench, read_begin(bench->store, &read, &bench->err));
   check(bench,
         db_execute(read.db,
@@ -272,12 +272,12 @@ int main(int count, char **arguments) {
     fprintf(stderr, "usage: store_bench DIRECTORY [SHORT LONG]\n");
     return 2;
   }
-  struct json CLEANUP(json_done) *results = json_object();
+  CLEANUP(json_done) struct json *results = json_object();
   json_set(results, "short",
            measure(arguments[1], count == 4 ? atoi(arguments[2]) : 1000));
   json_set(results, "long",
            measure(arguments[1], count == 4 ? atoi(arguments[3]) : 1000000));
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write_indented(results, false, 0, &text);
   puts(buf_string(&text));
   return 0;

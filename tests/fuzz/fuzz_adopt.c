@@ -15,7 +15,7 @@ static void require(bool good) {
 
 static void check_file(const char *text, size_t length,
                        const struct scan *scan) {
-  struct json *root CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *root = NULL;
   require(json_parse(text, length, &JSON_RULES_STORE, &root, NULL) == 0);
   const struct json *cells = json_get(root, "cells");
   require(json_length(cells) == scan->table.count);
@@ -30,14 +30,14 @@ static void check_file(const char *text, size_t length,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  struct scan CLEANUP(scan_free) first = {.bytes = BUF_INIT(0)};
+  CLEANUP(scan_free) struct scan first = {.bytes = BUF_INIT(0)};
   if (!scan_notebook((const char *)data, size, &first))
     return 0;
   if (first.bytes.length == 0) {
     check_file((const char *)data, size, &first);
     return 0;
   }
-  struct scan CLEANUP(scan_free) second = {.bytes = BUF_INIT(0)};
+  CLEANUP(scan_free) struct scan second = {.bytes = BUF_INIT(0)};
   check_file(first.bytes.data, first.bytes.length, &first);
   require(scan_notebook(first.bytes.data, first.bytes.length, &second));
   require(second.bytes.length == 0 && !second.lossy);

@@ -12,15 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct err err = {0};
-  struct conf *conf CLEANUP(conf_done) = NULL;
+  CLEANUP(conf_done) struct conf *conf = NULL;
   if (conf_parse((const char *)data, size, "fuzz", &conf, &err) != 0) {
     if (conf != NULL || err.kind != ERR_INVALID || err.text[0] == '\0')
       abort();
     return 0;
   }
-  struct buf CLEANUP(buf_free) first = BUF_INIT(BUF_SMALL);
-  struct buf CLEANUP(buf_free) second = BUF_INIT(BUF_SMALL);
-  struct conf *again CLEANUP(conf_done) = NULL;
+  CLEANUP(buf_free) struct buf first = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf second = BUF_INIT(BUF_SMALL);
+  CLEANUP(conf_done) struct conf *again = NULL;
   if (conf_describe(conf, &first) != 0 ||
       conf_parse(buf_string(&first), first.length, "again", &again, &err) != 0)
     abort();

@@ -23,8 +23,8 @@ static void check(bool right) {
 /* A failure has a kind and a text; a success keeps its promises. */
 static void read_json(const char *bytes, size_t size) {
   struct err err = {.kind = ERR_NONE};
-  struct json *object CLEANUP(json_done) = NULL;
-  struct json *details CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *object = NULL;
+  CLEANUP(json_done) struct json *details = NULL;
   struct execute_body body;
   if (fields_parse(bytes, size, &object, &err) != 0 ||
       execute_body_read(object, &body, &details, &err) != 0) {

@@ -38,10 +38,10 @@ static struct json *read_again(const struct buf *text) {
 }
 
 static void check_written(const struct json *value) {
-  struct buf first CLEANUP(buf_free) = BUF_INIT(MOST);
-  struct buf second CLEANUP(buf_free) = BUF_INIT(MOST);
+  CLEANUP(buf_free) struct buf first = BUF_INIT(MOST);
+  CLEANUP(buf_free) struct buf second = BUF_INIT(MOST);
   require(json_write(value, &first) == 0, "compact output fits");
-  struct json *back CLEANUP(json_done) = read_again(&first);
+  CLEANUP(json_done) struct json *back = read_again(&first);
   require(json_equal(value, back), "compact output means the same");
   require(json_write(back, &second) == 0, "compact output fits again");
   require(first.length == second.length &&
@@ -51,29 +51,29 @@ static void check_written(const struct json *value) {
     buf_reset(&second);
     require(json_write_indented(value, sort != 0, 0, &second) == 0,
             "indented output fits");
-    struct json *indented CLEANUP(json_done) = read_again(&second);
+    CLEANUP(json_done) struct json *indented = read_again(&second);
     require(json_equal(value, indented), "indented output means the same");
   }
-  struct json *copy CLEANUP(json_done) = json_copy(value);
+  CLEANUP(json_done) struct json *copy = json_copy(value);
   require(json_equal(value, copy), "a copy is equal");
 }
 
 static void check_full_buffer(const struct json *value, size_t length) {
-  struct buf whole CLEANUP(buf_free) = BUF_INIT(MOST);
+  CLEANUP(buf_free) struct buf whole = BUF_INIT(MOST);
   require(json_write(value, &whole) == 0, "output fits");
-  struct buf small CLEANUP(buf_free) = BUF_INIT(length % whole.length);
+  CLEANUP(buf_free) struct buf small = BUF_INIT(length % whole.length);
   require(json_write(value, &small) == -1 && small.length == 0,
           "a full buffer stays as it was");
 }
 
 static void check_string(const char *text, size_t length) {
-  struct buf literal CLEANUP(buf_free) = BUF_INIT(MOST);
-  struct buf repaired CLEANUP(buf_free) = BUF_INIT(MOST);
+  CLEANUP(buf_free) struct buf literal = BUF_INIT(MOST);
+  CLEANUP(buf_free) struct buf repaired = BUF_INIT(MOST);
   require(json_write_string(text, length, &literal) == 0, "a literal fits");
   require(json_utf8_repair(text, length, &repaired) == 0, "a repair fits");
   require(json_utf8_valid(repaired.data, repaired.length),
           "repaired text is UTF-8");
-  struct json *back CLEANUP(json_done) = read_again(&literal);
+  CLEANUP(json_done) struct json *back = read_again(&literal);
   require(json_text_length(back) == repaired.length &&
               memcmp(json_text(back), buf_string(&repaired), repaired.length) ==
                   0,
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
   const char *text = (const char *)data;
-  struct json *untouched CLEANUP(json_done) = json_integer(1);
+  CLEANUP(json_done) struct json *untouched = json_integer(1);
   struct json *exact = untouched, *mended = untouched;
   struct err err = {0};
   if (json_parse(text, length, &strict, &exact, &err) < 0)

@@ -32,7 +32,7 @@ static void require(bool good) {
 
 static void add_stream(struct collector *collector, const char *name,
                        const char *text, size_t length) {
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "name", name);
   json_set(content, "text", json_string_n(text, length));
   collector_add(collector, "stream", content);
@@ -47,7 +47,7 @@ static void add_message(struct collector *collector, const char *part,
                length - 1);
     return;
   }
-  struct json *content CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *content = NULL;
   if (json_parse(part + 1, length - 1, &JSON_RULES_KERNEL, &content, NULL) < 0)
     return;
   for (size_t i = 0; i < COUNT_OF(messages); i++)
@@ -58,7 +58,7 @@ static void add_message(struct collector *collector, const char *part,
 static size_t value_bytes(const struct json *value) {
   if (json_kind(value) == JSON_STRING)
     return json_text_length(value);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   json_write(value, &text);
   return text.length;
 }
@@ -90,14 +90,14 @@ static void check_caps(const struct json *outputs,
 static void check_cell(const struct json *outputs) {
   const struct code_cell cell = {
       .id = "a", .source = "", .execution_count = -1, .outputs = outputs};
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
-  struct buf CLEANUP(buf_free) again = BUF_INIT(BUF_NOTEBOOK);
-  struct json *parsed CLEANUP(json_done) = NULL;
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf again = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(json_done) struct json *parsed = NULL;
   require(cell_write_code(&cell, &text) == 0);
   require(json_utf8_valid(text.data, text.length));
   require(json_parse(text.data, text.length, &JSON_RULES_STORE, &parsed,
                      NULL) == 0);
-  struct json *clean CLEANUP(json_done) = cell_clean(parsed);
+  CLEANUP(json_done) struct json *clean = cell_clean(parsed);
   require(clean != NULL && cell_write_json(clean, &again) == 0);
   require(text.length == again.length &&
           memcmp(text.data, again.data, text.length) == 0);
@@ -114,19 +114,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .outputs = data[1] % 16U,
       .image_bytes = (size_t)data[0] * 2,
   };
-  struct collector *collector CLEANUP(collector_done) = collector_new(&limits);
+  CLEANUP(collector_done) struct collector *collector = collector_new(&limits);
   const char *part = (const char *)data + 2, *end = (const char *)data + size;
   while (part < end) {
     const char *stop = memchr(part, '\0', (size_t)(end - part));
     stop = stop == NULL ? end : stop;
     add_message(collector, part, (size_t)(stop - part));
     part = stop + 1;
-    struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+    CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
     check_caps(outputs, &limits);
     size_t change = collector_first_change(collector);
     require(change == SIZE_MAX || change <= json_length(outputs));
   }
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   check_cell(outputs);
   struct output_update update;
   while (collector_take_update(collector, &update) == 1)

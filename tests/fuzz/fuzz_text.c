@@ -62,9 +62,9 @@ static void check_text(const struct buf *text, size_t most) {
 }
 
 static void compose_and_check(const struct text_source *source) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
-  struct buf CLEANUP(buf_free) full = BUF_INIT(BUF_ANSWER);
-  struct buf CLEANUP(buf_free) prompt = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf full = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf prompt = BUF_INIT(BUF_SMALL);
   if (text_compose(source, &text) != 0)
     abort();
   int cut = text_compose_full(source, &full);

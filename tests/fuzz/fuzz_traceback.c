@@ -73,7 +73,7 @@ static void report_and_check(const struct traceback_source *source) {
   check(report);
   if (!json_equal(report, again))
     abort();
-  struct buf CLEANUP(buf_free) hint = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf hint = BUF_INIT(BUF_SMALL);
   struct hint_source hint_source = {
       .status = "error",
       .ename = json_get_text(source->error, "ename"),

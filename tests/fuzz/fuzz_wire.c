@@ -72,7 +72,7 @@ static void check_message(const struct message *message) {
 }
 
 static void check_observation(const struct message *message) {
-  struct execution CLEANUP(execution_free) execution = {.execution_count = -1};
+  CLEANUP(execution_free) struct execution execution = {.execution_count = -1};
   snprintf(execution.id, sizeof execution.id, "p1");
   for (enum channel_name from = 0; from < CHANNEL_COUNT; from++) {
     enum client_event event = client_observe(&execution, from, message);
@@ -89,7 +89,7 @@ static void check_observation(const struct message *message) {
 
 /* What was received can be sent and received again, and is the same. */
 static void check_round_trip(const struct message *message) {
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_KERNEL_MESSAGE);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_KERNEL_MESSAGE);
   struct wire_request request = {.type = message->type,
                                  .id = message->id,
                                  .session = message->session,
@@ -103,7 +103,7 @@ static void check_round_trip(const struct message *message) {
   const char *at = bytes.data;
   for (size_t i = 0; i < WIRE_REQUEST_FRAMES; at += sizes[i++])
     frames[i] = (struct wire_frame){at, sizes[i]};
-  struct message CLEANUP(message_free) again = {0};
+  CLEANUP(message_free) struct message again = {0};
   struct err err = {0};
   if (wire_decode(&secret, frames, WIRE_REQUEST_FRAMES, &again, &err) < 0) {
     fprintf(stderr, "%s\n", err.text);
@@ -130,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sign(frames, count, hex);
   const struct wire_key *key =
       treatment == AS_IT_COMES ? &unsigned_key : &secret;
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   struct err err = {0};
   if (wire_decode(key, frames, count, &message, &err) == 0) {
     check_message(&message);

@@ -50,7 +50,7 @@ static inline void outcome_free(struct outcome *outcome) {
 }
 
 static inline void fixture_write_connection(struct fixture *fixture) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(connection_compose(fixture->directory, "test", &text, NULL),
                    0);
   assert_int_equal(connection_parse(buf_string(&text), text.length,
@@ -137,7 +137,7 @@ static inline void take_messages(struct fixture *fixture,
                                  enum channel_name name, const char *input,
                                  struct outcome *outcome) {
   for (;;) {
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     struct err err = {0};
     int result = channel_receive(fixture->channel, name, &message, &err);
     if (result < 0)

@@ -121,7 +121,7 @@ static inline int fixture_shell(struct fixture *fixture, const char *sql,
 /* The single value that `sql` yields must be `expected`. */
 static inline void fixture_expect(struct fixture *fixture, const char *sql,
                                   const char *expected) {
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
   int status = fixture_shell(fixture, sql, &out);
   buf_truncate(&out, out.length > 0 ? out.length - 1 : 0);
   assert_string_equal(buf_string(&out), expected);
@@ -162,7 +162,7 @@ static inline void carry_out(struct fixture *fixture, struct run_record *run,
   run->status = status;
   const char *text =
       "[{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"1\\n\"}]";
-  struct json CLEANUP(json_done) *outputs = NULL;
+  CLEANUP(json_done) struct json *outputs = NULL;
   OK(fixture, json_parse(text, strlen(text), &JSON_RULES_STORE, &outputs, err));
   struct run_ending ending = {.record = run, .outputs = outputs};
   OK(fixture, run_finish(fixture->store, &ending, err));

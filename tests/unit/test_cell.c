@@ -25,8 +25,8 @@ static struct json *parse(const char *text) {
 
 static void code(const char *id, const char *source, const char *outputs,
                  struct buf *out) {
-  struct json *list CLEANUP(json_done) =
-      outputs == NULL ? NULL : parse(outputs);
+  CLEANUP(json_done)
+  struct json *list = outputs == NULL ? NULL : parse(outputs);
   const struct code_cell cell = {.id = id,
                                  .source = source,
                                  .source_length = strlen(source),
@@ -37,7 +37,7 @@ static void code(const char *id, const char *source, const char *outputs,
 
 static void a_bare_code_cell(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   code("a-1", "", NULL, &out);
   assert_string_equal(buf_string(&out), "  {\n"
                                         "   \"cell_type\": \"code\",\n"
@@ -51,9 +51,10 @@ static void a_bare_code_cell(void **state) {
 
 static void a_full_code_cell(void **state) {
   (void)state;
-  struct json *tags CLEANUP(json_done) =
-      parse("[\"a\", \"b,c\", \"\", \"a\", 5, \"d\"]");
-  struct json *outputs CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *tags = parse("[\"a\", \"b,c\", \"\", \"a\", 5, \"d\"]");
+  CLEANUP(json_done)
+  struct json *outputs =
       parse("[{\"output_type\": \"stream\", \"name\": \"stdout\","
             "  \"text\": \"one\\ntwo\"}]");
   const struct code_cell cell = {
@@ -69,7 +70,7 @@ static void a_full_code_cell(void **state) {
       .status = "ok",
       .late = true,
   };
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   assert_int_equal(cell_write_code(&cell, &out), 0);
   assert_string_equal(
       buf_string(&out),
@@ -111,7 +112,7 @@ static void a_full_code_cell(void **state) {
 
 static void a_full_buffer_is_told(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(20);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(20);
   assert_int_equal(cell_write_markdown("a", "text", 4, &out), -1);
 }
 
@@ -149,8 +150,8 @@ static const struct {
 static void splits_lines_as_python_does(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(splits); i++) {
-    struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
-    struct buf want CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf want = BUF_INIT(BUF_NOTEBOOK);
     code("a", splits[i].source, NULL, &out);
     buf_text(&want, "   \"source\": [");
     size_t j = 0;
@@ -183,8 +184,8 @@ static const struct {
 static void splits_the_values_that_nbformat_splits(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(mimes); i++) {
-    struct buf outputs CLEANUP(buf_free) = BUF_INIT(1000);
-    struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf outputs = BUF_INIT(1000);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
     buf_format(&outputs,
                "[{\"output_type\": \"display_data\", \"metadata\": {},"
                "\"data\": {\"%s\": \"a\\nb\"}}]",
@@ -199,7 +200,7 @@ static void splits_the_values_that_nbformat_splits(void **state) {
 
 static void a_traceback_is_not_split(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   code("a", "",
        "[{\"output_type\": \"error\", \"ename\": \"E\", \"evalue\": "
        "\"v\\nw\", \"traceback\": [\"a\\nb\", \"c\"]}]",
@@ -215,7 +216,7 @@ static void a_traceback_is_not_split(void **state) {
 
 static void json_values_keep_their_form(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   code("a", "",
        "[{\"output_type\": \"display_data\", \"metadata\": {}, \"data\": "
        "{\"application/json\": {\"b\": [], \"a\": [1, {}, 1e400]}}}]",
@@ -232,7 +233,7 @@ static void json_values_keep_their_form(void **state) {
 
 static void the_preamble_stands_in_front(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   assert_int_equal(
       cell_write_preamble("python3", "Python 3", "python", NULL, &out), 0);
   assert_string_equal(buf_string(&out), "{\n"
@@ -253,11 +254,12 @@ static void the_preamble_stands_in_front(void **state) {
 
 static void language_info_is_made_valid(void **state) {
   (void)state;
-  struct json *info CLEANUP(json_done) = parse(
+  CLEANUP(json_done)
+  struct json *info = parse(
       "{\"version\": \"3.11\", \"codemirror_mode\": {\"name\": \"ipython\"},"
       "\"file_extension\": 5, \"nbconvert_exporter\": \"python\"}");
-  struct json *clean CLEANUP(json_done) = cell_language_info(info, "python");
-  struct buf out CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(json_done) struct json *clean = cell_language_info(info, "python");
+  CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
   json_write(clean, &out);
   assert_string_equal(
       buf_string(&out),
@@ -307,9 +309,9 @@ static const struct {
 static void foreign_cells_are_made_valid(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(foreign); i++) {
-    struct json *cell CLEANUP(json_done) = parse(foreign[i].cell);
-    struct json *clean CLEANUP(json_done) = cell_clean(cell);
-    struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+    CLEANUP(json_done) struct json *cell = parse(foreign[i].cell);
+    CLEANUP(json_done) struct json *clean = cell_clean(cell);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
     json_write(clean, &out);
     assert_string_equal(buf_string(&out),
                         foreign[i].clean == NULL ? "null" : foreign[i].clean);
@@ -333,12 +335,13 @@ static void ids_are_checked(void **state) {
 /* All of it in one notebook, against nbformat itself. */
 static void nbformat_finds_nothing_wrong(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
   cell_write_preamble("python3", "Python 3", "python", NULL, &out);
   const char *separator = "\n";
   char id[16];
   for (size_t i = 0; i < COUNT_OF(splits); i++, separator = ",\n") {
-    struct json *outputs CLEANUP(json_done) =
+    CLEANUP(json_done)
+    struct json *outputs =
         parse("[{\"output_type\": \"stream\", \"name\": \"stderr\"}]");
     json_set_text(json_at(outputs, 0), "text", splits[i].source);
     snprintf(id, sizeof id, "split-%zu", i);
@@ -352,8 +355,8 @@ static void nbformat_finds_nothing_wrong(void **state) {
     assert_int_equal(cell_write_code(&cell, &out), 0);
   }
   for (size_t i = 0; i < COUNT_OF(foreign); i++) {
-    struct json *cell CLEANUP(json_done) = parse(foreign[i].cell);
-    struct json *clean CLEANUP(json_done) = cell_clean(cell);
+    CLEANUP(json_done) struct json *cell = parse(foreign[i].cell);
+    CLEANUP(json_done) struct json *clean = cell_clean(cell);
     if (clean == NULL)
       continue;
     snprintf(id, sizeof id, "foreign-%zu", i);
@@ -362,7 +365,7 @@ static void nbformat_finds_nothing_wrong(void **state) {
     assert_int_equal(cell_write_json(clean, &out), 0);
   }
   for (size_t i = 0; i < COUNT_OF(mimes); i++) {
-    struct buf outputs CLEANUP(buf_free) = BUF_INIT(1000);
+    CLEANUP(buf_free) struct buf outputs = BUF_INIT(1000);
     buf_format(&outputs,
                "[{\"output_type\": \"display_data\", \"metadata\": {\"é\": 1},"
                "\"data\": {\"%s\": \"a\\nb\\u007f\\u0001\\\"/\\\\\"}}]",
@@ -397,7 +400,8 @@ static struct json *stream(const char *name, const char *text) {
 
 static void neighbours_of_one_stream_are_joined(void **state) {
   (void)state;
-  struct json *expected CLEANUP(json_done) = parse(
+  CLEANUP(json_done)
+  struct json *expected = parse(
       "[{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"abc\"},"
       "{\"output_type\":\"stream\",\"name\":\"stderr\",\"text\":\"d\"},"
       "{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"e\"}]");
@@ -406,14 +410,14 @@ static void neighbours_of_one_stream_are_joined(void **state) {
                                          {"stdout", "c"},
                                          {"stderr", "d"},
                                          {"stdout", "e"}};
-  struct json *apart CLEANUP(json_done) = json_array();
-  struct json *appended CLEANUP(json_done) = json_array();
+  CLEANUP(json_done) struct json *apart = json_array();
+  CLEANUP(json_done) struct json *appended = json_array();
   for (size_t i = 0; i < COUNT_OF(parts); i++) {
     json_push(apart, stream(parts[i][0], parts[i][1]));
     stream_join_append(appended, stream(parts[i][0], parts[i][1]));
   }
-  struct json *before CLEANUP(json_done) = json_copy(apart);
-  struct json *joined CLEANUP(json_done) = stream_join(apart);
+  CLEANUP(json_done) struct json *before = json_copy(apart);
+  CLEANUP(json_done) struct json *joined = stream_join(apart);
   assert_true(json_equal(joined, expected));
   assert_true(json_equal(appended, expected));
   assert_true(json_equal(apart, before));
@@ -422,7 +426,8 @@ static void neighbours_of_one_stream_are_joined(void **state) {
 /* The notebook's text is a list of lines. */
 static void lines_are_joined_too(void **state) {
   (void)state;
-  struct json *outputs CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *outputs =
       parse("[{\"output_type\":\"stream\",\"name\":\"stdout\","
             "\"text\":[\"a\\n\",\"b\"]}]");
   stream_join_append(outputs, stream("stdout", "c"));

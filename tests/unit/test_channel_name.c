@@ -24,7 +24,7 @@ static void words_are_replaced(void **state) {
       {"", ""},
   };
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
+    CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
     assert_int_equal(channel_name(rows[i][0], &event, &name, NULL), 0);
     assert_string_equal(buf_string(&name), rows[i][1]);
   }
@@ -33,7 +33,7 @@ static void words_are_replaced(void **state) {
 static void what_is_not_there_is_nothing(void **state) {
   (void)state;
   struct event_text bare = {.kind = (char *)"a.b"};
-  struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
   assert_int_equal(channel_name("{task}:{run}:{kind}", &bare, &name, NULL), 0);
   assert_string_equal(buf_string(&name), "::a.b");
 }
@@ -42,7 +42,7 @@ static void an_unknown_word_is_refused(void **state) {
   (void)state;
   static const char *const rows[] = {"{tsk}", "{}", "{task }", "a{task}{Task}"};
   for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
+    CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
     struct err err = {0};
     assert_int_equal(channel_name(rows[i], &event, &name, &err), -1);
     assert_int_equal(err.kind, ERR_INVALID);

@@ -32,7 +32,7 @@ static void outcome_free(struct outcome *outcome) {
 
 static void everything_asked_arrives(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   const char *text =
       "{\"code\":\"1+2\",\"timeout\":2.5,\"section\":\"A\",\"images\":"
       "\"link\",\"stdin\":[\"a\",\"\"],\"silent\":true,\"tags\":[\"t\"],"
@@ -60,7 +60,7 @@ static void everything_asked_arrives(void **state) {
 
 static void defaults_stand_for_what_is_left_out(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   read_body("{\"code\":\"\"}", 11, &outcome);
   assert_int_equal(outcome.result, 0);
   assert_true(outcome.body.wait);
@@ -140,7 +140,7 @@ static const struct {
 static void faults_are_named(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT_OF(faults); i++) {
-    struct outcome CLEANUP(outcome_free) outcome;
+    CLEANUP(outcome_free) struct outcome outcome;
     read_body(faults[i].body, strlen(faults[i].body), &outcome);
     const char *field = json_get_text(outcome.details, "field");
     if (outcome.result != -1 || outcome.err.kind != faults[i].kind ||
@@ -154,7 +154,7 @@ static void faults_are_named(void **state) {
 
 static void the_near_name_is_a_member_of_its_own(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   read_body("{\"code\":\"1\",\"tiemout\":3}", 24, &outcome);
   assert_string_equal(json_get_text(outcome.details, "did_you_mean"),
                       "timeout");
@@ -162,14 +162,14 @@ static void the_near_name_is_a_member_of_its_own(void **state) {
 
 static void deep_nesting_is_refused(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(100000);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(100000);
   buf_text(&text, "{\"code\":");
   for (int i = 0; i < 10000; i++)
     buf_byte(&text, '[');
   for (int i = 0; i < 10000; i++)
     buf_byte(&text, ']');
   buf_byte(&text, '}');
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   read_body(buf_string(&text), text.length, &outcome);
   assert_int_equal(outcome.result, -1);
   assert_int_equal(outcome.err.kind, ERR_INVALID);
@@ -186,7 +186,7 @@ static void code_may_be_the_whole_body(void **state) {
   assert_int_equal(err.kind, ERR_INVALID);
   assert_int_equal(execute_body_code("\xed\xa0\x80", 3, &body, NULL, &err), -1);
   assert_int_equal(err.kind, ERR_INVALID);
-  struct json *details CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *details = NULL;
   assert_int_equal(execute_body_code("1\n\0", 3, &body, &details, &err), -1);
   assert_int_equal(err.kind, ERR_FIELD);
   assert_non_null(strstr(err.text, "line 2, column 1 (byte 3)"));
@@ -197,7 +197,7 @@ static void fields_come_as_query_beside_bare_code(void **state) {
   (void)state;
   struct execute_body body;
   struct err err = {0};
-  struct json *keep CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *keep = NULL;
   struct request_parameter good[] = {{"timeout", "2.5"},
                                      {"section", "12 é\u200d日本 😀"},
                                      {"wait", "false"},

@@ -33,7 +33,7 @@ static struct event_text an_event(int64_t id, const char *run, const char *kind,
 
 static void an_event_is_one_frame(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
   struct event_text event =
       an_event(7, NULL, "task.created", "{\"a\":\n \"b\\n\"\r}");
   assert_int_equal(event_frame(&event, &out), 0);
@@ -48,7 +48,7 @@ static void an_event_is_one_frame(void **state) {
 
 static void a_kind_cannot_add_lines(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
   struct event_text event = an_event(7, RUN, "a.b\ndata: forged", "{}");
   assert_int_equal(event_frame(&event, &out), 0);
   assert_non_null(strstr(buf_string(&out), "event: a.b\ndata: {\"id\":7"));
@@ -57,7 +57,7 @@ static void a_kind_cannot_add_lines(void **state) {
 
 static void a_frame_that_finds_no_room_leaves_no_trace(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) out = BUF_INIT(100);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(100);
   buf_text(&out, "before");
   struct event_text event =
       an_event(7, RUN, "a.b", "{\"text\":\"long enough\"}");
@@ -67,8 +67,8 @@ static void a_frame_that_finds_no_room_leaves_no_trace(void **state) {
 
 static void an_event_of_ours_may_have_no_id(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
+  CLEANUP(json_done) struct json *content = json_object();
   event_frame_own(0, "gap", content, &out);
   event_frame_own(3, "state", content, &out);
   assert_string_equal(buf_string(&out), "event: gap\ndata: {}\n\n"
@@ -110,7 +110,7 @@ static void a_run_that_ends_lifts_its_fence(void **state) {
 }
 
 static void add_line(struct run_trail *trail, const char *text, int64_t now) {
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "name", "stdout");
   json_set_text(content, "text", text);
   run_trail_add(trail, "stream", content, now);
@@ -133,7 +133,7 @@ static char *take(struct run_trail *trail, int64_t now) {
 
 static void neighbours_are_joined_and_counted(void **state) {
   (void)state;
-  struct run_trail CLEANUP(run_trail_done) trail = {0};
+  CLEANUP(run_trail_done) struct run_trail trail = {0};
   add_line(&trail, "a\n", 1);
   add_line(&trail, "b\n", 2);
   char *CLEANUP(mem_free_pointer) told = take(&trail, 3);
@@ -147,7 +147,7 @@ static void neighbours_are_joined_and_counted(void **state) {
 
 static void a_cut_is_never_gone_across(void **state) {
   (void)state;
-  struct run_trail CLEANUP(run_trail_done) trail = {0};
+  CLEANUP(run_trail_done) struct run_trail trail = {0};
   run_trail_cut(&trail);
   add_line(&trail, "a", 1);
   run_trail_cut(&trail);
@@ -164,7 +164,7 @@ static void a_cut_is_never_gone_across(void **state) {
 
 static void what_is_too_large_is_counted(void **state) {
   (void)state;
-  struct run_trail CLEANUP(run_trail_done) trail = {0};
+  CLEANUP(run_trail_done) struct run_trail trail = {0};
   char *CLEANUP(mem_free_pointer) long_text = mem_new(TRAIL_BATCH_BYTES + 1);
   memset(long_text, 'x', TRAIL_BATCH_BYTES);
   add_line(&trail, long_text, 1);
@@ -174,7 +174,7 @@ static void what_is_too_large_is_counted(void **state) {
 
 static void a_line_after_a_silence_is_due_at_once(void **state) {
   (void)state;
-  struct run_trail CLEANUP(run_trail_done) trail = {0};
+  CLEANUP(run_trail_done) struct run_trail trail = {0};
   run_trail_begin(&trail, 1000);
   add_line(&trail, "a", 1001);
   assert_int_equal(trail.flush_at, 1000 + TRAIL_INTERVAL_NS);
@@ -216,7 +216,7 @@ static int close_line(void **state) {
 }
 
 static bool queue(struct line *line, char letter, size_t length, int64_t last) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_REQUEST_BODY);
   memset(buf_reserve(&text, length), letter, length);
   text.length = length;
   struct frames *frames = frames_new(&text, last);
@@ -268,7 +268,7 @@ static void a_watcher_sends_all_in_records(void **state) {
   assert_true(watcher_send(line->watcher, 0));
   assert_true(line->watcher->full);
   watcher_end(line->watcher);
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
   char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
   assert_int_equal(strlen(text), 200003);
@@ -284,7 +284,7 @@ static void a_watcher_that_is_dropped_ends_with_a_gap(void **state) {
   assert_false(queue(line, 'c', 1, 13));
   watcher_drop(line->watcher);
   assert_true(queue(line, 'd', 1, 14)); /* it goes nowhere */
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
   char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
   assert_int_equal(strspn(text, "a"), 100000);
@@ -300,7 +300,7 @@ static void a_watcher_that_got_nothing_resumes_where_it_began(void **state) {
   struct line *line = *state;
   assert_true(queue(line, 'a', WATCHER_QUEUE, 11));
   watcher_drop(line->watcher);
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
   char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
   assert_non_null(strstr(text, "\"resume\":10"));
@@ -308,7 +308,7 @@ static void a_watcher_that_got_nothing_resumes_where_it_began(void **state) {
 
 static void the_queue_keeps_its_order_as_it_grows(void **state) {
   struct line *line = *state;
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_REQUEST_BODY);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   for (char letter = 'a'; letter <= 'z'; letter++) {
     assert_true(queue(line, letter, 1, 0));
     if (letter == 'c')

@@ -132,7 +132,7 @@ static void match(const char *method, const char *path, char text[256],
 static void assert_match(const char *method, const char *path,
                          const char *expected, const char *expected_allow) {
   char text[256];
-  struct buf CLEANUP(buf_free) allow = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf allow = BUF_INIT(1000);
   match(method, path, text, &allow);
   assert_string_equal(text, expected);
   assert_string_equal(buf_string(&allow), expected_allow);
@@ -190,10 +190,11 @@ static void problems_tell_what_may_be_told(void **state) {
   (void)state;
   struct err err;
   err_set(&err, ERR_FIELD, "unknown field \"x\"");
-  struct json *details CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *details = json_object();
   json_set_text(details, "field", "x");
   json_set_text(details, "status", "must not replace");
-  struct json *field CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *field =
       problem_document(problem_status(err.kind), &err, "id7", details);
   assert_int_equal(json_get_integer(field, "status", 0), 422);
   assert_string_equal(json_get_text(field, "detail"), "unknown field \"x\"");
@@ -203,7 +204,8 @@ static void problems_tell_what_may_be_told(void **state) {
   assert_string_equal(json_get_text(field, "instance"),
                       "urn:cellpost:request:id7");
   err_set(&err, ERR_IO, "cannot open /secret");
-  struct json *inside CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *inside =
       problem_document(problem_status(err.kind), &err, "id7", NULL);
   assert_int_equal(json_get_integer(inside, "status", 0), 500);
   assert_null(strstr(json_get_text(inside, "detail"), "secret"));
@@ -245,14 +247,14 @@ static void every_status_has_its_reason(void **state) {
 
 static void assert_frame(enum accept_format format, const char *type,
                          const struct json *content, const char *expected) {
-  struct buf CLEANUP(buf_free) out = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
   assert_int_equal(stream_frame(format, type, content, &out), 0);
   assert_string_equal(buf_string(&out), expected);
 }
 
 static void events_are_framed(void **state) {
   (void)state;
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "text", "a\nb\r\n\ndata: x");
   assert_frame(ACCEPT_SSE, "stream", content,
                "event: stream\ndata: {\"text\":\"a\\nb\\r\\n\\ndata: x\"}\n\n");
@@ -265,8 +267,8 @@ static void events_are_framed(void **state) {
 
 static void a_frame_that_does_not_fit_leaves_nothing(void **state) {
   (void)state;
-  struct json *content CLEANUP(json_done) = json_string("0123456789");
-  struct buf CLEANUP(buf_free) out = BUF_INIT(30);
+  CLEANUP(json_done) struct json *content = json_string("0123456789");
+  CLEANUP(buf_free) struct buf out = BUF_INIT(30);
   assert_int_equal(stream_frame(ACCEPT_SSE, "a", NULL, &out), 0);
   size_t before = out.length;
   assert_int_equal(stream_frame(ACCEPT_SSE, "b", content, &out), -1);

@@ -49,11 +49,11 @@ static void utf8_is_judged_and_repaired_as_python_does(void **state) {
     const char *bytes = cases[i].bytes;
     size_t length = cases[i].length;
     bool valid = cases[i].repaired == NULL;
-    struct buf out CLEANUP(buf_free) = BUF_INIT(100);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(100);
     assert_int_equal(json_utf8_valid(bytes, length), valid);
     assert_int_equal(json_utf8_repair(bytes, length, &out), 0);
     assert_string_equal(buf_string(&out), valid ? bytes : cases[i].repaired);
-    struct json *value CLEANUP(json_done) = json_string_n(bytes, length);
+    CLEANUP(json_done) struct json *value = json_string_n(bytes, length);
     assert_int_equal(json_text_length(value), out.length);
     assert_string_equal(json_text(value), buf_string(&out));
   }
@@ -61,7 +61,7 @@ static void utf8_is_judged_and_repaired_as_python_does(void **state) {
 
 static void repair_into_a_full_buffer_changes_nothing(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(4);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(4);
   assert_int_equal(buf_text(&out, "x"), 0);
   assert_int_equal(json_utf8_repair(TEXT("y\xFF"), &out), -1);
   assert_string_equal(buf_string(&out), "x");
@@ -69,7 +69,7 @@ static void repair_into_a_full_buffer_changes_nothing(void **state) {
 
 static void values_are_made_changed_and_copied(void **state) {
   (void)state;
-  struct json *object CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *object = json_object();
   json_set_text(object, "text", "a");
   json_set(object, "nul", json_string_n("a\0b", 3));
   json_set_text(object, "none", NULL);
@@ -85,9 +85,9 @@ static void values_are_made_changed_and_copied(void **state) {
   json_replace_at(array, 2, json_string("last"));
   json_replace_at(array, 3, json_string("beyond"));
   json_set(object, "array", array);
-  struct json *copy CLEANUP(json_done) = json_copy(object);
+  CLEANUP(json_done) struct json *copy = json_copy(object);
   json_remove(object, "yes");
-  struct buf out CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
   assert_int_equal(json_write(copy, &out), 0);
   assert_string_equal(buf_string(&out),
                       "{\"text\":5,\"nul\":\"a\\u0000b\",\"none\":null,"
@@ -100,7 +100,7 @@ static void values_are_made_changed_and_copied(void **state) {
 
 static void wrong_kinds_are_harmless(void **state) {
   (void)state;
-  struct json *text CLEANUP(json_done) = json_string("5");
+  CLEANUP(json_done) struct json *text = json_string("5");
   struct json *looked[] = {NULL, text};
   for (size_t i = 0; i < COUNT(looked); i++) {
     struct json *value = looked[i];
@@ -129,16 +129,16 @@ static void wrong_kinds_are_harmless(void **state) {
   assert_null(json_number(__builtin_nan("")));
   assert_null(json_number(-__builtin_inf()));
   assert_null(json_string_n(NULL, 0));
-  struct json *array CLEANUP(json_done) = json_array();
+  CLEANUP(json_done) struct json *array = json_array();
   assert_null(json_at(array, 0));
 }
 
 static void walking_goes_in_order_and_ends(void **state) {
   (void)state;
-  struct json *object CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *object = NULL;
   static const char text[] = "{\"b\":1,\"a\":null,\"c\":3}";
   assert_int_equal(json_parse(TEXT(text), &strict, &object, NULL), 0);
-  struct buf keys CLEANUP(buf_free) = BUF_INIT(100);
+  CLEANUP(buf_free) struct buf keys = BUF_INIT(100);
   void *walk = NULL;
   const char *key;
   struct json *value;
@@ -191,7 +191,7 @@ static void a_share_outlives_its_container(void **state) {
   (void)state;
   struct json *array = json_array();
   json_push(array, json_string("kept"));
-  struct json *shared CLEANUP(json_done) = json_share(json_at(array, 0));
+  CLEANUP(json_done) struct json *shared = json_share(json_at(array, 0));
   json_free(array);
   assert_string_equal(json_text(shared), "kept");
 }

@@ -23,7 +23,7 @@ static const struct json_rules tolerant = {
 /* Reads `text` and gives it back as the compact writer puts it, or NULL. */
 static char *rewritten(const char *text, size_t length,
                        const struct json_rules *rules, struct err *err) {
-  struct json *value CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *value = NULL;
   if (json_parse(text, length, rules, &value, err) < 0)
     return NULL;
   struct buf out = BUF_INIT(1 << 20);
@@ -35,7 +35,7 @@ static char *rewritten(const char *text, size_t length,
 static void check(const char *text, size_t length,
                   const struct json_rules *rules, const char *expected) {
   struct err err = {0};
-  char *got CLEANUP(mem_free_pointer) = rewritten(text, length, rules, &err);
+  CLEANUP(mem_free_pointer) char *got = rewritten(text, length, rules, &err);
   if (got == NULL)
     fail_msg("%s was refused: %s", text, err.text);
   assert_string_equal(got, expected);
@@ -44,7 +44,7 @@ static void check(const char *text, size_t length,
 static void check_refused(const char *text, size_t length,
                           const struct json_rules *rules, const char *reason) {
   struct err err = {0};
-  char *got CLEANUP(mem_free_pointer) = rewritten(text, length, rules, &err);
+  CLEANUP(mem_free_pointer) char *got = rewritten(text, length, rules, &err);
   if (got != NULL)
     fail_msg("%s was accepted as %s", text, got);
   assert_int_equal(err.kind, ERR_INVALID);
@@ -208,13 +208,13 @@ static void numbers_keep_their_digits(void **state) {
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
     const char *text = cases[i].text;
-    struct json *value CLEANUP(json_done) = NULL;
+    CLEANUP(json_done) struct json *value = NULL;
     assert_int_equal(json_parse(text, strlen(text), &strict, &value, NULL), 0);
     assert_int_equal(json_kind(value), cases[i].kind);
     assert_true(json_as_integer(value, -7) == cases[i].integer);
     assert_true(json_as_number(value, -7) == cases[i].number);
     check(text, strlen(text), &strict, text);
-    struct json *copy CLEANUP(json_done) = json_copy(value);
+    CLEANUP(json_done) struct json *copy = json_copy(value);
     assert_true(json_equal(copy, value));
   }
 }
@@ -238,7 +238,7 @@ static void too_much_is_too_large(void **state) {
 
 static void failure_leaves_the_output_alone(void **state) {
   (void)state;
-  struct json *before CLEANUP(json_done) = json_integer(1);
+  CLEANUP(json_done) struct json *before = json_integer(1);
   struct json *value = before;
   assert_int_equal(json_parse("[[1,2],", 7, &strict, &value, NULL), -1);
   assert_ptr_equal(value, before);

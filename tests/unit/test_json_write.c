@@ -56,8 +56,8 @@ static const struct {
 static void indented_as_python_does(void **state) {
   (void)state;
   for (size_t i = 0; i < COUNT(layouts); i++) {
-    struct json *value CLEANUP(json_done) = parsed(layouts[i].text);
-    struct buf out CLEANUP(buf_free) = BUF_INIT(1000);
+    CLEANUP(json_done) struct json *value = parsed(layouts[i].text);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
     assert_int_equal(json_write_indented(value, false, 0, &out), 0);
     assert_string_equal(buf_string(&out), layouts[i].as_is);
     buf_reset(&out);
@@ -72,8 +72,8 @@ static void indented_as_python_does(void **state) {
 /* A cell is written by itself and put into the file at its depth. */
 static void indented_from_a_depth(void **state) {
   (void)state;
-  struct json *value CLEANUP(json_done) = parsed("{\"a\":[1],\"b\":{}}");
-  struct buf out CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(json_done) struct json *value = parsed("{\"a\":[1],\"b\":{}}");
+  CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
   assert_int_equal(json_write_indented(value, false, 2, &out), 0);
   assert_string_equal(buf_string(&out),
                       "{\n   \"a\": [\n    1\n   ],\n   \"b\": {}\n  }");
@@ -108,8 +108,8 @@ static void doubles_as_python_does(void **state) {
       {__builtin_inf(), "null"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
-    struct json *value CLEANUP(json_done) = json_number(cases[i].value);
-    struct buf out CLEANUP(buf_free) = BUF_INIT(100);
+    CLEANUP(json_done) struct json *value = json_number(cases[i].value);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(100);
     assert_int_equal(json_write(value, &out), 0);
     assert_string_equal(buf_string(&out), cases[i].text);
   }
@@ -126,8 +126,8 @@ static void integers_to_both_ends(void **state) {
                {INT64_MAX, "9223372036854775807"},
                {INT64_MIN, "-9223372036854775808"}};
   for (size_t i = 0; i < COUNT(cases); i++) {
-    struct json *value CLEANUP(json_done) = json_integer(cases[i].value);
-    struct buf out CLEANUP(buf_free) = BUF_INIT(100);
+    CLEANUP(json_done) struct json *value = json_integer(cases[i].value);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(100);
     assert_int_equal(json_write(value, &out), 0);
     assert_string_equal(buf_string(&out), cases[i].text);
   }
@@ -135,7 +135,7 @@ static void integers_to_both_ends(void **state) {
 
 static void string_literals(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(1000);
   static const char text[] = "\"\\/\b\f\n\r\t\0\x1B\x7F\u00E9\xFF </a>";
   assert_int_equal(json_write_string(text, sizeof text - 1, &out), 0);
   assert_string_equal(buf_string(&out),
@@ -151,10 +151,10 @@ static void every_byte_at_every_place(void **state) {
       char text[17], expected[8];
       memset(text, 'x', sizeof text);
       text[place] = (char)byte;
-      struct buf out CLEANUP(buf_free) = BUF_INIT(100);
+      CLEANUP(buf_free) struct buf out = BUF_INIT(100);
       assert_int_equal(json_write_string(text, sizeof text, &out), 0);
-      struct json *value CLEANUP(json_done) = parsed(buf_string(&out));
-      struct json *same CLEANUP(json_done) = json_string_n(text, sizeof text);
+      CLEANUP(json_done) struct json *value = parsed(buf_string(&out));
+      CLEANUP(json_done) struct json *same = json_string_n(text, sizeof text);
       assert_true(json_equal(value, same));
       bool plain = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
       assert_int_equal(out.length == sizeof text + 2, plain);
@@ -167,12 +167,12 @@ static void every_byte_at_every_place(void **state) {
 
 static void a_full_buffer_is_left_as_it_was(void **state) {
   (void)state;
-  struct json *value CLEANUP(json_done) =
-      parsed("{\"a\":[1,\"two\",{\"b\":null}],\"c\":\"\\n\"}");
-  struct buf whole CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(json_done)
+  struct json *value = parsed("{\"a\":[1,\"two\",{\"b\":null}],\"c\":\"\\n\"}");
+  CLEANUP(buf_free) struct buf whole = BUF_INIT(1000);
   assert_int_equal(json_write_indented(value, true, 0, &whole), 0);
   for (size_t limit = 3; limit <= whole.length + 3; limit++) {
-    struct buf out CLEANUP(buf_free) = BUF_INIT(limit);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(limit);
     assert_int_equal(buf_text(&out, "log"), 0);
     bool fits = limit == whole.length + 3;
     int result = json_write_indented(value, true, 0, &out);
@@ -186,7 +186,7 @@ static void a_full_buffer_is_left_as_it_was(void **state) {
 /* A buffer that overflowed earlier still takes what fits. */
 static void an_old_overflow_is_neither_cause_nor_lost(void **state) {
   (void)state;
-  struct buf out CLEANUP(buf_free) = BUF_INIT(6);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(6);
   assert_int_equal(buf_text(&out, "too long"), -1);
   assert_int_equal(json_write_string("abcd", 4, &out), 0);
   assert_string_equal(buf_string(&out), "\"abcd\"");

@@ -29,7 +29,8 @@ static struct json *parsed(const char *text) {
 static enum client_event observe(struct execution *execution,
                                  enum channel_name from, const char *type,
                                  const char *parent_id, const char *content) {
-  struct message CLEANUP(message_free) message = {
+  CLEANUP(message_free)
+  struct message message = {
       .type = type,
       .id = "theirs_1",
       .parent_id = parent_id,
@@ -54,7 +55,7 @@ static enum client_event reply(struct execution *execution,
 
 static void reply_then_idle_ends_it(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   int64_t wall = clock_wall_us(), monotonic = clock_monotonic_ns();
   assert_int_equal(
       iopub(&execution, "status", "{\"execution_state\":\"busy\"}"),
@@ -82,7 +83,7 @@ static void reply_then_idle_ends_it(void **state) {
 
 static void idle_then_reply_ends_it_too(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   iopub(&execution, "status", "{\"execution_state\":\"idle\"}");
   assert_false(client_finished(&execution));
   reply(&execution, "{\"status\":\"ok\"}");
@@ -91,7 +92,7 @@ static void idle_then_reply_ends_it_too(void **state) {
 
 static void other_states_and_other_parents_do_not_end_it(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   static const char *const parents[] = {"", "session_6", "session_70"};
   for (size_t i = 0; i < COUNT_OF(parents); i++) {
     assert_int_equal(observe(&execution, CHANNEL_IOPUB, "status", parents[i],
@@ -116,7 +117,7 @@ static void other_states_and_other_parents_do_not_end_it(void **state) {
 
 static void output_is_told_apart_by_its_parent(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   static const char *const outputs[] = {
       "stream",    "display_data", "execute_result",
       "error",     "clear_output", "update_display_data",
@@ -140,7 +141,7 @@ static void output_is_told_apart_by_its_parent(void **state) {
 
 static void output_after_the_end_is_still_ours(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   iopub(&execution, "status", "{\"execution_state\":\"idle\"}");
   reply(&execution, "{\"status\":\"ok\"}");
   assert_int_equal(iopub(&execution, "stream", "{}"), CLIENT_OUTPUT);
@@ -148,11 +149,12 @@ static void output_after_the_end_is_still_ours(void **state) {
 
 static void an_error_keeps_what_the_protocol_knows(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   reply(&execution, "{\"status\":\"error\",\"ename\":\"E\",\"evalue\":\"v\","
                     "\"traceback\":[\"a\",null,\"b\"],\"execution_count\":2,"
                     "\"engine_info\":{},\"payload\":[]}");
-  struct json CLEANUP(json_done) *expected =
+  CLEANUP(json_done)
+  struct json *expected =
       parsed("{\"ename\":\"E\",\"evalue\":\"v\",\"traceback\":[\"a\",\"b\"]}");
   assert_true(execution.failed);
   assert_true(json_equal(execution.error, expected));
@@ -161,21 +163,22 @@ static void an_error_keeps_what_the_protocol_knows(void **state) {
 
 static void an_error_may_be_bare(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   reply(&execution, "{\"status\":\"error\",\"ename\":null,\"traceback\":{}}");
-  struct json CLEANUP(json_done) *expected =
+  CLEANUP(json_done)
+  struct json *expected =
       parsed("{\"ename\":\"\",\"evalue\":\"\",\"traceback\":[]}");
   assert_true(json_equal(execution.error, expected));
 }
 
 static void a_reply_may_lack_its_status(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) good = begun();
+  CLEANUP(execution_free) struct execution good = begun();
   reply(&good, "{}");
   assert_true(good.replied);
   assert_false(good.failed);
   assert_int_equal(good.execution_count, -1);
-  struct execution CLEANUP(execution_free) bad = begun();
+  CLEANUP(execution_free) struct execution bad = begun();
   reply(&bad, "{\"ename\":\"E\"}");
   assert_true(bad.failed);
   assert_string_equal(json_get_text(bad.error, "ename"), "E");
@@ -185,7 +188,7 @@ static void an_aborted_reply_says_so(void **state) {
   (void)state;
   static const char *const words[] = {"aborted", "abort"};
   for (size_t i = 0; i < COUNT_OF(words); i++) {
-    struct execution CLEANUP(execution_free) execution = begun();
+    CLEANUP(execution_free) struct execution execution = begun();
     CLEANUP(mem_free_pointer)
     char *content =
         mem_format("{\"status\":\"%s\",\"execution_count\":4}", words[i]);
@@ -201,22 +204,22 @@ static void an_aborted_reply_says_so(void **state) {
  * before. */
 static void the_count_of_the_input_wins(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   iopub(&execution, "execute_input", "{\"execution_count\":5}");
   reply(&execution, "{\"status\":\"ok\",\"execution_count\":4}");
   assert_int_equal(execution.execution_count, 5);
-  struct execution CLEANUP(execution_free) reversed = begun();
+  CLEANUP(execution_free) struct execution reversed = begun();
   reply(&reversed, "{\"status\":\"ok\",\"execution_count\":4}");
   iopub(&reversed, "execute_input", "{\"execution_count\":5}");
   assert_int_equal(reversed.execution_count, 5);
-  struct execution CLEANUP(execution_free) without = begun();
+  CLEANUP(execution_free) struct execution without = begun();
   iopub(&without, "execute_input", "{\"execution_count\":null}");
   assert_int_equal(without.execution_count, -1);
 }
 
 static void payloads_are_read(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   reply(&execution,
         "{\"status\":\"ok\",\"payload\":[null,3,{\"source\":7},"
         "{\"source\":\"page\",\"start\":0,\"data\":{\"text/plain\":\"old\"}},"
@@ -228,7 +231,7 @@ static void payloads_are_read(void **state) {
   assert_true(execution.ask_exit);
   assert_string_equal(json_get_text(execution.page, "text/plain"), "help");
   assert_true(json_has(execution.user_expressions, "a"));
-  struct execution CLEANUP(execution_free) without = begun();
+  CLEANUP(execution_free) struct execution without = begun();
   reply(&without, "{\"status\":\"ok\",\"payload\":null,"
                   "\"user_expressions\":null}");
   assert_false(without.ask_exit);
@@ -238,7 +241,7 @@ static void payloads_are_read(void **state) {
 
 static void a_reply_that_comes_twice_leaks_nothing(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   for (int i = 0; i < 2; i++)
     reply(&execution,
           "{\"status\":\"error\",\"ename\":\"E\",\"user_expressions\":{},"
@@ -248,7 +251,7 @@ static void a_reply_that_comes_twice_leaks_nothing(void **state) {
 
 static void input_is_asked_on_stdin_by_our_own_cell(void **state) {
   (void)state;
-  struct execution CLEANUP(execution_free) execution = begun();
+  CLEANUP(execution_free) struct execution execution = begun();
   static const struct {
     const char *type, *parent_id;
     enum channel_name from;

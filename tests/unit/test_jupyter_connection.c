@@ -14,8 +14,8 @@
 
 static void what_is_composed_can_be_parsed(void **state) {
   (void)state;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
-  struct buf CLEANUP(buf_free) other = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf other = BUF_INIT(BUF_SMALL);
   assert_int_equal(
       connection_compose("/run/x/kernels/1", "python3", &text, NULL), 0);
   assert_int_equal(
@@ -41,7 +41,7 @@ static void the_longest_socket_path_is_107_bytes(void **state) {
   memset(directory, 'a', sizeof directory);
   directory[0] = '/';
   directory[101] = '\0'; /* 101 + "/ipc-1" = 107 */
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(connection_compose(directory, "k", &text, NULL), 0);
   struct connection connection;
   assert_int_equal(
@@ -74,14 +74,14 @@ static void tcp_is_understood(void **state) {
 
 /* The valid file with one member replaced (or taken out, value NULL). */
 static void expect_refusal(const char *key, struct json *value) {
-  struct json CLEANUP(json_done) *file = NULL;
+  CLEANUP(json_done) struct json *file = NULL;
   assert_int_equal(
       json_parse(valid, strlen(valid), &JSON_RULES_STORE, &file, NULL), 0);
   if (value == NULL)
     json_remove(file, key);
   else
     json_set(file, key, value);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write(file, &text);
   struct connection connection = {.kernel_name = "untouched"};
   struct err err = {0};

@@ -35,7 +35,7 @@ static void it_tells_what_it_is(void **state) {
 
 static void one_and_one_is_two(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "1+1", &outcome);
   expect_transcript(&outcome, "[execute_result]2\n");
   assert_true(client_finished(&outcome.execution));
@@ -47,7 +47,7 @@ static void one_and_one_is_two(void **state) {
 
 static void an_error_is_kept_beside_the_output(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "print('before')\n1/0", &outcome);
   expect_transcript(&outcome, "[stream]before\n\n[error]ZeroDivisionError\n");
   assert_true(outcome.execution.failed);
@@ -60,8 +60,8 @@ static void an_error_is_kept_beside_the_output(void **state) {
 static void a_cell_behind_an_error_is_not_aborted(void **state) {
   (void)state;
   for (int i = 0; i < 20; i++) {
-    struct outcome CLEANUP(outcome_free) bad;
-    struct outcome CLEANUP(outcome_free) good;
+    CLEANUP(outcome_free) struct outcome bad;
+    CLEANUP(outcome_free) struct outcome good;
     begin_code(&kernel, "1/0", false, &bad);
     begin_code(&kernel, "6*7", false, &good);
     wait_for_end(&kernel, 20, NULL, &good);
@@ -73,7 +73,7 @@ static void a_cell_behind_an_error_is_not_aborted(void **state) {
 
 static void input_is_answered(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, "'<' + input('name? ') + '>'", true, &outcome);
   wait_for_end(&kernel, 20, "caf\xC3\xA9", &outcome);
   expect_transcript(&outcome, "[input_request]name? \n"
@@ -82,7 +82,7 @@ static void input_is_answered(void **state) {
 
 static void input_at_the_end_is_an_eof(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, "input('name? ')", true, &outcome);
   wait_for_end(&kernel, 20, NULL, &outcome);
   assert_string_equal(json_get_text(outcome.execution.error, "ename"),
@@ -91,7 +91,7 @@ static void input_at_the_end_is_an_eof(void **state) {
 
 static void input_without_stdin_is_an_error_at_once(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "input('name? ')", &outcome);
   expect_transcript(&outcome, "[error]StdinNotImplementedError\n");
   assert_true(outcome.execution.failed);
@@ -99,7 +99,7 @@ static void input_without_stdin_is_an_error_at_once(void **state) {
 
 static void the_pager_speaks_in_the_reply(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "len?", &outcome);
   expect_transcript(&outcome, "");
   assert_non_null(strstr(json_get_text(outcome.execution.page, "text/plain"),
@@ -108,12 +108,12 @@ static void the_pager_speaks_in_the_reply(void **state) {
 
 static void expressions_are_evaluated(void **state) {
   (void)state;
-  struct json CLEANUP(json_done) *expressions = json_object();
+  CLEANUP(json_done) struct json *expressions = json_object();
   json_set_text(expressions, "sum", "40+2");
   struct execute_options options = {.silent = true,
                                     .user_expressions = expressions};
-  struct outcome CLEANUP(outcome_free)
-      outcome = {.transcript = BUF_INIT(BUF_SMALL)};
+  CLEANUP(outcome_free)
+  struct outcome outcome = {.transcript = BUF_INIT(BUF_SMALL)};
   assert_int_equal(
       client_execute(kernel.channel, "", 0, &options, &outcome.execution, NULL),
       0);
@@ -125,7 +125,7 @@ static void expressions_are_evaluated(void **state) {
 /* ipykernel puts a raw 0xFF into the frame, signed as it is. */
 static void bytes_that_are_no_text_pass(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "print('a\\udcffb', end='')", &outcome);
   expect_transcript(&outcome, "[stream]a\xEF\xBF\xBD"
                               "b\n");
@@ -148,7 +148,7 @@ static void a_slow_reader_loses_nothing(void **state) {
                  "for i in range(10000): print('0' * 100); sys.stdout.flush()\n"
                  "open('%s', 'w').close()",
                  path);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   assert_int_equal(mkfifo(path, 0600), 0);
   begin_code(&kernel, code, false, &outcome);
   CLEANUP(mem_close_descriptor) int written = open(path, O_RDONLY);
@@ -163,7 +163,7 @@ static void a_slow_reader_loses_nothing(void **state) {
 
 static void an_await_is_woken_by_a_nudge(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel,
              "print('in', flush=True)\nimport asyncio\nawait asyncio.sleep(60)",
              false, &outcome);
@@ -182,16 +182,16 @@ static void an_await_is_woken_by_a_nudge(void **state) {
 
 static void a_busy_kernel_is_told_apart(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, "import time; time.sleep(1.5)", false, &outcome);
   while (outcome.execution.busy_at_us == 0) {
     assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
     take_messages(&kernel, CHANNEL_IOPUB, NULL, &outcome);
   }
-  struct channel CLEANUP(channel_done) *second = NULL;
+  CLEANUP(channel_done) struct channel *second = NULL;
   assert_int_equal(
       channel_open(kernel.context, &kernel.connection, &second, NULL), 0);
-  struct kernel_info CLEANUP(kernel_info_free) info = {0};
+  CLEANUP(kernel_info_free) struct kernel_info info = {0};
   struct err err = {0};
   int64_t now = clock_monotonic_ns();
   assert_int_equal(client_prove(second, kernel.pidfd, now + 20 * CLOCK_S,
@@ -205,8 +205,8 @@ static void a_busy_kernel_is_told_apart(void **state) {
 static void a_second_client_is_proven_quickly(void **state) {
   (void)state;
   for (int i = 0; i < 10; i++) {
-    struct channel CLEANUP(channel_done) *second = NULL;
-    struct kernel_info CLEANUP(kernel_info_free) info = {0};
+    CLEANUP(channel_done) struct channel *second = NULL;
+    CLEANUP(kernel_info_free) struct kernel_info info = {0};
     assert_int_equal(
         channel_open(kernel.context, &kernel.connection, &second, NULL), 0);
     assert_int_equal(client_prove(second, kernel.pidfd,
@@ -227,7 +227,7 @@ static void a_cached_channel_goes_on_working(void **state) {
   assert_null(channel_cache_take(cache, "kernel-2"));
   cached = channel_cache_take(cache, "kernel-1");
   assert_ptr_equal(cached->channel, kernel.channel);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "'through the cache'", &outcome);
   expect_transcript(&outcome, "[execute_result]'through the cache'\n");
   cached->channel = NULL; /* the fixture closes it */
@@ -241,7 +241,7 @@ static void exit_is_a_good_reply_and_then_the_end(void **state) {
   struct fixture own;
   fixture_start(&own, ipykernel);
   fixture_prove(&own);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&own, "exit()", &outcome);
   assert_true(outcome.execution.ask_exit);
   assert_false(outcome.execution.failed);

@@ -61,7 +61,7 @@ static void install_named(const char *beneath, const char *display_name) {
 
 static void expect_found(const char *extra, const char *name,
                          const char *display_name) {
-  struct kernelspec CLEANUP(kernelspec_done) *spec = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   struct err err = {0};
   if (kernelspec_find(extra, name, &spec, &err) < 0)
     fail_msg("%s", err.text);
@@ -98,7 +98,7 @@ static void names_are_compared_in_lower_case(void **state) {
   install_named(".ipython/kernels/MyKernel", "mine");
   expect_found(NULL, "mykernel", "mine");
   expect_found(NULL, "MYKERNEL", "mine");
-  struct kernelspec CLEANUP(kernelspec_done) *spec = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   assert_int_equal(kernelspec_find(NULL, "MyKernel", &spec, NULL), 0);
   assert_string_equal(spec->name, "mykernel");
   CLEANUP(mem_free_pointer)
@@ -179,7 +179,8 @@ static struct kernelspec *parse(const char *text, struct err *err) {
 
 static void defaults_fill_what_is_missing(void **state) {
   (void)state;
-  struct kernelspec CLEANUP(kernelspec_done) *spec =
+  CLEANUP(kernelspec_done)
+  struct kernelspec *spec =
       parse("{\"argv\":[\"r\"],\"env\":null,\"unknown\":1}", NULL);
   assert_non_null(spec);
   assert_string_equal(spec->display_name, "name");
@@ -192,7 +193,8 @@ static void defaults_fill_what_is_missing(void **state) {
 
 static void everything_is_read(void **state) {
   (void)state;
-  struct kernelspec CLEANUP(kernelspec_done) *spec =
+  CLEANUP(kernelspec_done)
+  struct kernelspec *spec =
       parse("{\"argv\":[\"r\",\"-f\"],\"env\":{\"A\":\"b\"},\"language\":\"R\","
             "\"metadata\":{\"x\":1},\"interrupt_mode\":\"message\"}",
             NULL);
@@ -240,7 +242,7 @@ static void templates_are_filled_in(void **state) {
       "{\"argv\":[\"{prefix}/bin/x\",\"-f={connection_file}!\",\"{resource_dir}"
       "/k.py\",\"{other} {\",\"~/x\",\"~\",\"a~/b\",\"~x\","
       "\"{connection_file}{connection_file}\"]}";
-  struct kernelspec CLEANUP(kernelspec_done) *spec = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   assert_int_equal(kernelspec_parse(text, sizeof text - 1, "k",
                                     "/opt/v/share/jupyter/kernels/k", &spec,
                                     NULL),
@@ -262,8 +264,8 @@ static void templates_are_filled_in(void **state) {
 
 static void the_prefix_is_usr_elsewhere(void **state) {
   (void)state;
-  struct kernelspec CLEANUP(kernelspec_done) *spec =
-      parse("{\"argv\":[\"{prefix}\"]}", NULL);
+  CLEANUP(kernelspec_done)
+  struct kernelspec *spec = parse("{\"argv\":[\"{prefix}\"]}", NULL);
   assert_non_null(spec);
   char **argv = kernelspec_expand_argv(spec, "c");
   assert_string_equal(argv[0], "/usr");

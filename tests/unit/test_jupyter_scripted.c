@@ -74,7 +74,7 @@ static void every_good_end_is_found(void **state) {
        "[stream]first\n\n[clear_output]\n[stream]second\n\n", false, true},
   };
   for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct outcome CLEANUP(outcome_free) outcome;
+    CLEANUP(outcome_free) struct outcome outcome;
     run_code(&kernel, cases[i].code, &outcome);
     if (!client_finished(&outcome.execution))
       fail_msg("%s: no end", cases[i].code);
@@ -90,7 +90,7 @@ static void every_good_end_is_found(void **state) {
 
 static void invalid_utf8_arrives_repaired(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: invalid-utf8", &outcome);
   assert_true(client_finished(&outcome.execution));
   assert_true(
@@ -100,7 +100,7 @@ static void invalid_utf8_arrives_repaired(void **state) {
 
 /* Half of the end arrives; a while later the other half is still missing. */
 static void expect_half(const char *code, bool replied) {
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, code, false, &outcome);
   while (!outcome.execution.replied && !outcome.execution.idle) {
     assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
@@ -122,7 +122,7 @@ static void an_end_that_is_missing_is_not_invented(void **state) {
 static void aborted_is_told(void **state) {
   (void)state;
   for (int i = 0; i < 2; i++) {
-    struct outcome CLEANUP(outcome_free) outcome;
+    CLEANUP(outcome_free) struct outcome outcome;
     run_code(&kernel, "scenario: aborted-once", &outcome);
     assert_true(client_finished(&outcome.execution));
     assert_int_equal(outcome.execution.aborted, i == 0);
@@ -133,13 +133,13 @@ static void aborted_is_told(void **state) {
 static void forged_and_broken_messages_are_dropped(void **state) {
   (void)state;
   uint64_t before = channel_dropped(kernel.channel);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: bad-signatures", &outcome);
   expect_transcript(&outcome, "[stream]good\n\n");
   assert_false(outcome.execution.failed);
   assert_int_equal(channel_dropped(kernel.channel) - before, 3);
   before = channel_dropped(kernel.channel);
-  struct outcome CLEANUP(outcome_free) broken;
+  CLEANUP(outcome_free) struct outcome broken;
   run_code(&kernel, "scenario: broken-messages", &broken);
   expect_transcript(&broken, "[stream]good\n\n");
   /* Five shapes of frames on both channels, three texts, one with too many
@@ -149,7 +149,7 @@ static void forged_and_broken_messages_are_dropped(void **state) {
 
 static void eighty_megabytes_arrive_whole(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: huge 80", &outcome);
   assert_true(client_finished(&outcome.execution));
   assert_int_equal(outcome.transcript.length,
@@ -168,14 +168,14 @@ static size_t resident_bytes(void) {
 /* Runs a cell and lets go of each message at once. */
 static void run_and_forget(const char *code) {
   struct execute_options options = {.store_history = true};
-  struct execution CLEANUP(execution_free) execution;
+  CLEANUP(execution_free) struct execution execution;
   assert_int_equal(client_execute(kernel.channel, code, strlen(code), &options,
                                   &execution, NULL),
                    0);
   while (!client_finished(&execution)) {
     assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
     for (enum channel_name name = 0; name < CHANNEL_HEARTBEAT; name++) {
-      struct message CLEANUP(message_free) message = {0};
+      CLEANUP(message_free) struct message message = {0};
       if (channel_receive(kernel.channel, name, &message, NULL) == 1)
         client_observe(&execution, name, &message);
     }
@@ -210,8 +210,8 @@ static void closed_channels_leave_nothing_open(void **state) {
   struct channel_context *context = NULL;
   assert_int_equal(channel_context_new(&context, NULL), 0);
   for (int i = 0; i < 50; i++) {
-    struct channel CLEANUP(channel_done) *channel = NULL;
-    struct kernel_info CLEANUP(kernel_info_free) info = {0};
+    CLEANUP(channel_done) struct channel *channel = NULL;
+    CLEANUP(kernel_info_free) struct kernel_info info = {0};
     assert_int_equal(channel_open(context, &kernel.connection, &channel, NULL),
                      0);
     assert_int_equal(client_prove(channel, kernel.pidfd,
@@ -237,7 +237,7 @@ static void an_endpoint_that_cannot_be_is_told(void **state) {
 
 static void a_flood_arrives_whole_and_in_order(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: flood 20000 50", &outcome);
   assert_true(client_finished(&outcome.execution));
   const char *at = buf_string(&outcome.transcript);
@@ -253,14 +253,14 @@ static void a_flood_arrives_whole_and_in_order(void **state) {
 static void an_unknown_comm_can_be_closed(void **state) {
   (void)state;
   struct execute_options options = {.store_history = true};
-  struct execution CLEANUP(execution_free) execution;
+  CLEANUP(execution_free) struct execution execution;
   assert_int_equal(client_execute(kernel.channel, "scenario: comm-open", 19,
                                   &options, &execution, NULL),
                    0);
   bool closed = false;
   while (!closed) {
     assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     if (channel_receive(kernel.channel, CHANNEL_IOPUB, &message, NULL) == 1 &&
         strcmp(message.type, "comm_open") == 0) {
       assert_int_equal(client_observe(&execution, CHANNEL_IOPUB, &message),
@@ -269,14 +269,14 @@ static void an_unknown_comm_can_be_closed(void **state) {
       closed = true;
     }
   }
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: comms-closed", &outcome);
   expect_transcript(&outcome, "[stream]1\n\n");
 }
 
 static void input_without_a_parent_is_answered(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, "scenario: ask-input no", true, &outcome);
   wait_for_end(&kernel, 20, "yes", &outcome);
   expect_transcript(&outcome, "[input_request]? \n[stream]got 'yes'\n\n");
@@ -284,7 +284,7 @@ static void input_without_a_parent_is_answered(void **state) {
 
 static void late_output_belongs_to_its_cell(void **state) {
   (void)state;
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&kernel, "scenario: late 0.05", &outcome);
   expect_transcript(&outcome, "[stream]on time\n\n");
   assert_true(channel_wait(kernel.channel, NULL, 0, 20000, NULL) > 0);
@@ -297,7 +297,7 @@ static void a_watch_is_seen_during_a_flood(void **state) {
   int ends[2];
   assert_int_equal(pipe(ends), 0);
   assert_int_equal(write(ends[1], "x", 1), 1);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&kernel, "scenario: flood 100 10", false, &outcome);
   struct channel_watch watches[] = {{-1, POLLIN, 0}, {ends[0], POLLIN, 0}};
   while (channel_wait(kernel.channel, watches, 2, 20000, NULL) == 0)
@@ -318,7 +318,7 @@ static void a_kernel_interrupted_by_message_ends_its_cell(void **state) {
   struct fixture own;
   start_as(&own, "message");
   fixture_prove(&own);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   begin_code(&own, "scenario: busy", false, &outcome);
   while (outcome.execution.input_at_us == 0) {
     assert_true(channel_wait(own.channel, NULL, 0, 20000, NULL) > 0);
@@ -342,7 +342,7 @@ static void death_in_the_middle_loses_no_output(void **state) {
     struct fixture own;
     start_as(&own, "plain");
     fixture_prove(&own);
-    struct outcome CLEANUP(outcome_free) outcome;
+    CLEANUP(outcome_free) struct outcome outcome;
     begin_code(&own, codes[i], false, &outcome);
     struct pollfd process = {own.pidfd, POLLIN, 0};
     assert_int_equal(poll(&process, 1, 20000), 1);
@@ -384,7 +384,7 @@ static void a_successor_gets_no_old_request(void **state) {
       "/usr/bin/python3", "tests/kernels/scripted_kernel.py", "-f", "{}", NULL};
   fixture_spawn(&own, argv);
   fixture_prove(&own);
-  struct outcome CLEANUP(outcome_free) outcome;
+  CLEANUP(outcome_free) struct outcome outcome;
   run_code(&own, "1+1", &outcome);
   assert_int_equal(outcome.execution.execution_count, 1);
   fixture_stop(&own);
@@ -401,7 +401,7 @@ static void readiness_is_proven_for_odd_kernels(void **state) {
     assert_int_equal(client_interrupt(own.channel, NULL), 0);
     bool bare = strcmp(starts[i], "bare-info") == 0;
     assert_string_equal(own.info.language, bare ? "" : "python");
-    struct outcome CLEANUP(outcome_free) outcome;
+    CLEANUP(outcome_free) struct outcome outcome;
     run_code(&own, "print('first')", &outcome);
     assert_non_null(strstr(buf_string(&outcome.transcript), "[stream]first\n"));
     fixture_stop(&own);

@@ -68,8 +68,8 @@ static void a_request_comes_back_as_it_was(void **state) {
   (void)state;
   const struct wire_key *keys[] = {&secret, &unsigned_key};
   for (size_t k = 0; k < 2; k++) {
-    struct json CLEANUP(json_done) *content = json_object();
-    struct json CLEANUP(json_done) *parent = json_object();
+    CLEANUP(json_done) struct json *content = json_object();
+    CLEANUP(json_done) struct json *parent = json_object();
     json_set_text(content, "code", "print(\"\xC3\xA9\\\n\")");
     json_set_text(parent, "msg_id", "their-id");
     struct wire_request request = {.type = "execute_request",
@@ -78,7 +78,7 @@ static void a_request_comes_back_as_it_was(void **state) {
                                    .username = "user",
                                    .parent = parent,
                                    .content = content};
-    struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_SMALL);
     size_t sizes[WIRE_REQUEST_FRAMES];
     buf_text(&bytes, "before");
     assert_int_equal(wire_encode(keys[k], &request, &bytes, sizes, NULL), 0);
@@ -89,7 +89,7 @@ static void a_request_comes_back_as_it_was(void **state) {
       at += sizes[i];
     }
     assert_int_equal(at, bytes.length);
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     assert_int_equal(
         wire_decode(keys[k], frames, WIRE_REQUEST_FRAMES, &message, NULL), 0);
     assert_string_equal(message.type, "execute_request");
@@ -115,7 +115,7 @@ static void the_signature_is_the_reference_s(void **state) {
       "c7351ca4dbf43e0b037875e395054a41836170e1b718ce29e660167cdcff74ee", 64);
   for (size_t i = 0; i < 4; i++)
     add(&draft, stream[i], strlen(stream[i]));
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   assert_string_equal(message.type, "stream");
 }
@@ -124,7 +124,7 @@ static void too_small_a_buffer_is_left_alone(void **state) {
   (void)state;
   struct wire_request request = {
       .type = "t", .id = "i", .session = "s", .username = "u"};
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(100);
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(100);
   size_t sizes[WIRE_REQUEST_FRAMES] = {7};
   struct err err = {0};
   buf_text(&bytes, "x");
@@ -158,7 +158,7 @@ static void buffers_are_counted_and_not_signed(void **state) {
   compose(&draft, &secret, stream);
   add(&draft, "\0\1\2", 3);
   add(&draft, "<IDS|MSG>", 9);
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   assert_int_equal(message.buffer_count, 2);
   size_t whole = 15 + 9 + 64 + 3 + 9;
@@ -207,7 +207,7 @@ static void without_a_key_nothing_is_checked(void **state) {
   struct draft draft;
   compose(&draft, &secret, stream);
   draft.signature[0] ^= 1;
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &unsigned_key, &message, NULL), 0);
 }
 
@@ -220,7 +220,7 @@ static void null_and_wrong_kinds_become_empty_objects(void **state) {
                                  odd[i], odd[i], odd[i]};
     struct draft draft;
     compose(&draft, &secret, json);
-    struct message CLEANUP(message_free) message = {0};
+    CLEANUP(message_free) struct message message = {0};
     assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
     assert_string_equal(message.id, "");
     assert_string_equal(message.session, "");
@@ -267,7 +267,7 @@ static void invalid_utf8_is_repaired_after_the_check(void **state) {
                                "b \xED\xA0\x80 \\ud800\"}"};
   struct draft draft;
   compose(&draft, &secret, json);
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   const char *text = json_get_text(message.content, "text");
   assert_true(json_utf8_valid(text, strlen(text)));
@@ -283,7 +283,7 @@ static void not_a_number_is_tolerated(void **state) {
                                "{\"a\":NaN,\"b\":-Infinity}"};
   struct draft draft;
   compose(&draft, &secret, json);
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   assert_string_equal(json_get_text(message.content, "a"), "NaN");
   assert_string_equal(json_get_text(message.content, "b"), "-Infinity");
@@ -300,7 +300,7 @@ static void eighty_megabytes_pass(void **state) {
   const char *const json[4] = {stream[0], stream[1], stream[2], content};
   struct draft draft;
   compose(&draft, &secret, json);
-  struct message CLEANUP(message_free) message = {0};
+  CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   assert_int_equal(json_text_length(json_get(message.content, "text")), size);
 }
@@ -328,7 +328,7 @@ static void memory_of_many_values_is_given_back(void **state) {
   (void)state;
   if (SANITIZED)
     skip(); /* its allocator has a quarantine of its own */
-  struct buf CLEANUP(buf_free) content = BUF_INIT((size_t)16 << 20);
+  CLEANUP(buf_free) struct buf content = BUF_INIT((size_t)16 << 20);
   buf_text(&content, "{\"a\":[0");
   while (content.length < (size_t)9 << 20)
     buf_text(&content, ",{\"k\":\"value\"}");

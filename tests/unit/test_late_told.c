@@ -23,7 +23,7 @@ static struct json *stream(char letter, size_t length) {
 }
 
 static void add(struct late_told *told, const char *run, struct json *output) {
-  struct json *outputs CLEANUP(json_done) = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   json_push(outputs, output);
   late_told_add(told, run, outputs, 0);
 }
@@ -43,7 +43,7 @@ static void what_fits_is_told_whole(void **state) {
   struct late_told told = {0};
   add(&told, RUN, stream('a', LATE_TOLD_BYTES / 2));
   add(&told, "", stream('b', LATE_TOLD_BYTES / 2));
-  struct json *list CLEANUP(json_done) = late_told_take(&told);
+  CLEANUP(json_done) struct json *list = late_told_take(&told);
   assert_int_equal(json_length(list), 2);
   assert_string_equal(json_get_text(json_at(list, 0), "run"), RUN);
   assert_null(json_get_text(json_at(list, 1), "run"));
@@ -56,7 +56,7 @@ static void of_more_the_beginning_is_told_and_where_the_rest_is(void **state) {
   add(&told, RUN, stream('a', LATE_TOLD_BYTES - 3));
   add(&told, RUN, stream('b', 1000));
   add(&told, RUN, stream('c', 1));
-  struct json *list CLEANUP(json_done) = late_told_take(&told);
+  CLEANUP(json_done) struct json *list = late_told_take(&told);
   assert_int_equal(json_length(list), 3);
   assert_string_equal(text_at(list, 1), "bbb");
   assert_non_null(strstr(text_at(list, 2), "2 more late outputs"));
@@ -71,7 +71,7 @@ static void a_character_is_not_cut(void **state) {
   struct json *output = stream('b', 1);
   json_set_text(output, "text", "é日本");
   add(&told, RUN, output);
-  struct json *list CLEANUP(json_done) = late_told_take(&told);
+  CLEANUP(json_done) struct json *list = late_told_take(&told);
   assert_string_equal(text_at(list, 1), "é");
 }
 
@@ -84,7 +84,7 @@ static void a_large_display_is_left_out(void **state) {
   json_remove(output, "text");
   json_set(output, "data", data);
   add(&told, "", output);
-  struct json *list CLEANUP(json_done) = late_told_take(&told);
+  CLEANUP(json_done) struct json *list = late_told_take(&told);
   assert_int_equal(json_length(list), 1);
   assert_non_null(strstr(text_at(list, 0), "1 more late output is"));
   assert_non_null(strstr(text_at(list, 0), "event log"));
@@ -95,7 +95,7 @@ static void there_are_not_too_many(void **state) {
   struct late_told told = {0};
   for (size_t i = 0; i < LATE_TOLD_MOST + 5; i++)
     add(&told, RUN, stream('a', 1));
-  struct json *list CLEANUP(json_done) = late_told_take(&told);
+  CLEANUP(json_done) struct json *list = late_told_take(&told);
   assert_int_equal(json_length(list), LATE_TOLD_MOST + 1);
   assert_non_null(strstr(text_at(list, LATE_TOLD_MOST), "5 more"));
 }

@@ -67,7 +67,8 @@ static void images_and_long_texts_are_stored(void **state) {
 
 static void stores_each_value_once(void **state) {
   (void)state;
-  struct json *outputs CLEANUP(json_done) = parse(
+  CLEANUP(json_done)
+  struct json *outputs = parse(
       "[{\"output_type\": \"stream\", \"name\": \"stdout\", \"text\": \"x\"},"
       "{\"output_type\": \"display_data\", \"metadata\": {}, \"data\": {"
       "\"text/plain\": \"<Figure>\", \"image/png\": \"" PIXEL "\\n\","
@@ -120,7 +121,8 @@ static void stores_each_value_once(void **state) {
 
 static void gives_back_what_it_got(void **state) {
   (void)state;
-  struct json *outputs CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *outputs =
       parse("[{\"data\": {\"image/png\": \"" PIXEL "\","
             "\"image/svg+xml\": \"<svg width='20' height='10'/>\"}}]");
   struct media *media = NULL;
@@ -128,7 +130,7 @@ static void gives_back_what_it_got(void **state) {
   assert_int_equal(
       media_store(task, outputs, FS_SYNC_NONE, &media, &count, NULL), 0);
   assert_int_equal(count, 2);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(media_load(task, media[0].name, "image/png", &text, NULL),
                    0);
   assert_string_equal(buf_string(&text), PIXEL);
@@ -145,7 +147,7 @@ static void names_that_are_no_artifacts(void **state) {
                                       "", "a/b"};
   for (size_t i = 0; i < COUNT_OF(names); i++) {
     struct err err = {0};
-    struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
     assert_int_equal(media_load(task, names[i], "image/png", &text, &err), -1);
     assert_int_equal(err.kind, ERR_NOT_FOUND);
     assert_int_equal(text.length, 0);
@@ -161,7 +163,7 @@ static void stores_a_text(void **state) {
                    0);
   assert_string_equal(media.name + 64, ".txt");
   assert_int_equal(media.bytes, 9);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(media_load(task, media.name, "text/plain", &text, NULL), 0);
   assert_string_equal(buf_string(&text), "all of it");
 }
@@ -170,7 +172,8 @@ static void nothing_to_store_makes_nothing(void **state) {
   (void)state;
   struct media *media = NULL;
   size_t count = 1;
-  struct json *outputs CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *outputs =
       parse("[{\"data\": {\"text/plain\": \"1\"}}, 5, {\"data\": [1]}]");
   assert_int_equal(
       media_store(task, outputs, FS_SYNC_NONE, &media, &count, NULL), 0);

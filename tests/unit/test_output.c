@@ -27,20 +27,20 @@ static struct json *parse(const char *text) {
 
 static bool add(struct collector *collector, const char *type,
                 const char *content) {
-  struct json *value CLEANUP(json_done) = parse(content);
+  CLEANUP(json_done) struct json *value = parse(content);
   return collector_add(collector, type, value);
 }
 
 static bool print(struct collector *collector, const char *name,
                   const char *text) {
-  struct json *content CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "name", name);
   json_set_text(content, "text", text);
   return collector_add(collector, "stream", content);
 }
 
 static char *outputs_text(const struct collector *collector) {
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   struct buf text = BUF_INIT(BUF_NOTEBOOK);
   json_write(outputs, &text);
   return buf_take(&text);
@@ -289,7 +289,7 @@ static void gives_one_stream_in_order(void **state) {
   print(collector, "stderr", "x\n");
   add(collector, DISPLAY("d", "1"));
   print(collector, "stdout", "1%\r2%\n");
-  struct buf text CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(1000);
   assert_int_equal(collector_stream(collector, "stdout", &text), 0);
   assert_string_equal(buf_string(&text), "a\n2%\n");
   buf_reset(&text);
@@ -301,7 +301,7 @@ static void gives_one_stream_in_order(void **state) {
 static void adds_a_page(void **state) {
   (void)state;
   struct collector *collector = collector_new(&roomy);
-  struct json *data CLEANUP(json_done) = parse("{\"text/plain\":\"help\"}");
+  CLEANUP(json_done) struct json *data = parse("{\"text/plain\":\"help\"}");
   collector_add_page(collector, data);
   check_outputs(collector, "[" SHOW("help") "]");
   collector_free(collector);
@@ -311,7 +311,7 @@ static void a_caller_may_change_what_it_got(void **state) {
   (void)state;
   struct collector *collector = collector_new(&roomy);
   add(collector, DISPLAY("d", "1"));
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   json_remove(json_get(json_at(outputs, 0), "data"), "text/plain");
   json_set_text(json_get(json_at(outputs, 0), "metadata"), "a", "b");
   check_outputs(collector, "[" SHOW("1") "]");
@@ -335,7 +335,7 @@ static void one_stream_may_use_all(void **state) {
   assert_int_equal(dropped.stdout_lines, 1000);
   assert_int_equal(dropped.stderr_bytes, 0);
   assert_int_equal(collector_bytes(collector), 20000);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(100000);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(100000);
   collector_stream(collector, "stdout", &text);
   assert_non_null(strstr(text.data, "\n[… 10000 bytes in 1000 lines left out "
                                     "…]\n123456789\n"));
@@ -349,12 +349,12 @@ static void streams_give_way_to_results(void **state) {
   struct collector *collector = collector_new(&limits);
   for (int i = 0; i < 20000; i++)
     print(collector, "stderr", "123456789\n");
-  struct json *content CLEANUP(json_done) = parse("{\"data\":{}}");
+  CLEANUP(json_done) struct json *content = parse("{\"data\":{}}");
   CLEANUP(mem_free_pointer) char *image = mem_array(40001, 1);
   memset(image, 'A', 40000);
   json_set_text(json_get(content, "data"), "image/png", image);
   collector_add(collector, "execute_result", content);
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   assert_int_equal(json_length(outputs), 2);
   const struct json *data = json_get(json_at(outputs, 1), "data");
   assert_int_equal(json_text_length(json_get(data, "image/png")), 40000);
@@ -422,7 +422,7 @@ static void outputs_beyond_the_cap_go_from_the_middle(void **state) {
   assert_int_equal(dropped.outputs, 6);
   assert_string_equal(collector_display_id(collector, 4), "id9");
   assert_null(collector_display_id(collector, 2));
-  struct buf text CLEANUP(buf_free) = BUF_INIT(1000);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(1000);
   collector_stream(collector, "stderr", &text);
   assert_int_equal(text.length, 0);
   collector_free(collector);
@@ -452,14 +452,14 @@ static void the_byte_cap_always_holds(void **state) {
   struct collector *collector = collector_new(&limits);
   CLEANUP(mem_free_pointer) char *value = mem_array(8001, 1);
   for (int i = 0; i < 2000; i++) {
-    struct json *content CLEANUP(json_done) = parse("{\"data\":{}}");
+    CLEANUP(json_done) struct json *content = parse("{\"data\":{}}");
     memset(value, 'a' + i % 26, 8000);
     value[i * 7919 % 8000] = '\0';
     json_set_text(content, "text", value);
     json_set_text(content, "name", i % 5 == 0 ? "stderr" : "stdout");
     json_set_text(json_get(content, "data"), "text/html", value);
     collector_add(collector, i % 3 == 0 ? "display_data" : "stream", content);
-    struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+    CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
     size_t bytes = 0, count = json_length(outputs);
     for (size_t j = 0; j < count; j++) {
       const struct json *output = json_at(outputs, j);
@@ -478,8 +478,8 @@ static void a_long_error_is_cut(void **state) {
   const struct output_limits limits = {
       .bytes = 800, .outputs = 10, .image_bytes = 1000};
   struct collector *collector = collector_new(&limits);
-  struct json *content CLEANUP(json_done) =
-      parse("{\"ename\":\"E\",\"traceback\":[]}");
+  CLEANUP(json_done)
+  struct json *content = parse("{\"ename\":\"E\",\"traceback\":[]}");
   char text[201] = {0};
   memset(text, 'v', 200);
   json_set_text(content, "evalue", text);
@@ -489,7 +489,7 @@ static void a_long_error_is_cut(void **state) {
     json_push(json_get(content, "traceback"), json_string(part));
   }
   collector_add(collector, "error", content);
-  struct json *outputs CLEANUP(json_done) = collector_outputs(collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   const struct json *error = json_at(outputs, 0);
   assert_non_null(strstr(json_get_text(error, "evalue"),
                          "v\n[… 100 bytes in 1 line left out …]\nv"));

@@ -57,7 +57,7 @@ static void an_end_is_tried_again(void **state) {
   struct endings *endings = endings_new();
   char id[ID_UUID_SIZE];
   struct run_record run = start(fixture, id);
-  struct json *outputs CLEANUP(json_done) = outputs_of(100000);
+  CLEANUP(json_done) struct json *outputs = outputs_of(100000);
   set_file_limit(65536);
   assert_int_equal(finish(fixture, endings, &run, outputs), -1);
   json_done(&outputs);
@@ -85,7 +85,7 @@ static void a_run_that_has_an_end_keeps_it(void **state) {
   struct endings *endings = endings_new();
   char id[ID_UUID_SIZE];
   struct run_record run = start(fixture, id);
-  struct json *outputs CLEANUP(json_done) = outputs_of(3);
+  CLEANUP(json_done) struct json *outputs = outputs_of(3);
   OK(fixture, finish(fixture, endings, &run, outputs));
   FAILS(fixture, ERR_CONFLICT, finish(fixture, endings, &run, outputs));
   endings_retry(endings, fixture->store, -1);
@@ -100,7 +100,7 @@ static void ends_keep_their_order(void **state) {
   char first_id[ID_UUID_SIZE], second_id[ID_UUID_SIZE];
   struct run_record first = start(fixture, first_id);
   struct run_record second = start(fixture, second_id);
-  struct json *outputs CLEANUP(json_done) = outputs_of(100000);
+  CLEANUP(json_done) struct json *outputs = outputs_of(100000);
   set_file_limit(65536);
   assert_int_equal(finish(fixture, endings, &first, outputs), -1);
   assert_int_equal(finish(fixture, endings, &second, outputs), -1);
@@ -118,7 +118,7 @@ static void the_end_brings_the_start(void **state) {
   struct run_record run = a_run("demo", "1", id);
   run.started_at = 77;
   OK(fixture, run_insert(fixture->store, &run, existing, &fixture->err));
-  struct json *outputs CLEANUP(json_done) = outputs_of(3);
+  CLEANUP(json_done) struct json *outputs = outputs_of(3);
   OK(fixture, finish(fixture, endings, &run, outputs));
   fixture_expect(fixture,
                  "select started_at, kernel, generation, kernel_state, cell"

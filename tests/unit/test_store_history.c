@@ -19,10 +19,12 @@ static void add_rich_run(struct fixture *fixture, char id[ID_UUID_SIZE]) {
   struct run_record run = a_run("demo", "plot(); 1/0", id);
   OK(fixture, run_insert(fixture->store, &run, existing, err));
   OK(fixture, run_start(fixture->store, &run, err));
-  struct json CLEANUP(json_done) *error = parse(
+  CLEANUP(json_done)
+  struct json *error = parse(
       "{\"ename\":\"ZeroDivisionError\",\"evalue\":\"by zero\",\"line\":1}");
-  struct json CLEANUP(json_done) *files = parse("[{\"path\":\"a.csv\"}]");
-  struct json CLEANUP(json_done) *outputs =
+  CLEANUP(json_done) struct json *files = parse("[{\"path\":\"a.csv\"}]");
+  CLEANUP(json_done)
+  struct json *outputs =
       parse("[{\"output_type\":\"display_data\",\"data\":{\"image/png\":"
             "{\"artifact\":\"a.png\"}},\"metadata\":{}}]");
   run.status = RUN_ERROR;
@@ -46,7 +48,8 @@ static void add_rich_run(struct fixture *fixture, char id[ID_UUID_SIZE]) {
 }
 
 static void add_replay(struct fixture *fixture, char id[ID_UUID_SIZE]) {
-  struct json CLEANUP(json_done) *differences =
+  CLEANUP(json_done)
+  struct json *differences =
       parse("[{\"number\":1,\"what\":\"different\",\"before\":\"1\","
             "\"after\":\"2\"}]");
   struct replay_record replay = {.id = id,
@@ -181,7 +184,7 @@ static const struct {
 static void what_is_written_stays(void **state) {
   struct fixture *fixture = *state;
   for (size_t i = 0; i < COUNT_OF(forbidden); i++) {
-    struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
     CLEANUP(mem_free_pointer)
     char *sql = mem_format("pragma foreign_keys = on;"
                            "pragma recursive_triggers = on; %s;",
@@ -207,7 +210,7 @@ static void retention_leaves_a_mark(void **state) {
                  " (select count(*) from run_artifacts),"
                  " (select removed_why from chain where end_number = 1)",
                  "3|3|0|0|age");
-  struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
   assert_int_not_equal(
       fixture_shell(fixture,
                     "update chain set removed_at = 2, removed_why = 'age';"
@@ -229,7 +232,7 @@ static void retention_leaves_a_mark(void **state) {
 /* Checks the chain of "demo" as sql/README.md explains it; returns the number
  * of the first run that does not fit, or 0. */
 static int first_misfit(struct fixture *fixture) {
-  struct buf CLEANUP(buf_free) rows = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf rows = BUF_INIT(BUF_SMALL);
   int misfit = 0;
   char hash[CRYPTO_SHA256_HEX] = "";
   assert_int_equal(
@@ -239,7 +242,7 @@ static int first_misfit(struct fixture *fixture) {
                     " order by chain.end_number",
                     &rows),
       0);
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   OK(fixture, read_begin(fixture->store, &read, &fixture->err));
   int number = 1;
   for (char *line = strtok(rows.data, "\n"); line != NULL && misfit == 0;
@@ -278,7 +281,7 @@ static void read_manual(struct fixture *fixture, struct buf *text) {
 
 static void every_documented_query_finds_something(void **state) {
   struct fixture *fixture = *state;
-  struct buf CLEANUP(buf_free) manual = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf manual = BUF_INIT(BUF_SMALL);
   read_manual(fixture, &manual);
   int queries = 0;
   const char *fence = "\n```sql\n";
@@ -288,7 +291,7 @@ static void every_documented_query_finds_something(void **state) {
     char *end = strstr(at, "```");
     assert_non_null(end);
     *end = '\0';
-    struct buf CLEANUP(buf_free) out = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_SMALL);
     if (fixture_shell(fixture, at, &out) != 0 || out.length == 0)
       fail_msg("%s\n%s", at, buf_string(&out));
     at = end + 1;
@@ -299,8 +302,8 @@ static void every_documented_query_finds_something(void **state) {
 
 static void every_column_is_documented(void **state) {
   struct fixture *fixture = *state;
-  struct buf CLEANUP(buf_free) manual = BUF_INIT(BUF_SMALL);
-  struct buf CLEANUP(buf_free) columns = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf manual = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf columns = BUF_INIT(BUF_SMALL);
   read_manual(fixture, &manual);
   assert_int_equal(
       fixture_shell(fixture,
@@ -359,7 +362,7 @@ static bool is_costly(const char *line) {
 }
 
 static void expect_cheap(struct fixture *fixture, const char *sql) {
-  struct buf CLEANUP(buf_free) plan = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf plan = BUF_INIT(BUF_SMALL);
   CLEANUP(mem_free_pointer)
   char *explain = mem_format("explain query plan %s", sql);
   if (fixture_shell(fixture, explain, &plan) != 0)
@@ -411,7 +414,7 @@ static void no_statement_scans_the_history(void **state) {
 
 static void the_audit_finds_the_last_hundred_by_index(void **state) {
   struct fixture *fixture = *state;
-  struct buf CLEANUP(buf_free) plan = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf plan = BUF_INIT(BUF_SMALL);
   assert_int_equal(fixture_shell(fixture,
                                  "explain query plan select * from audit"
                                  " limit 100",

@@ -181,7 +181,7 @@ static void a_store_does_not_cross_a_fork(void **state) {
 static void a_statement_that_is_none_is_told(void **state) {
   struct fixture *fixture = *state;
   fixture_fill(fixture);
-  struct read CLEANUP(read_end) read;
+  CLEANUP(read_end) struct read read;
   OK(fixture, read_begin(fixture->store, &read, &fixture->err));
   struct statement *statement = db_statement(read.db, "no_such_thing");
   statement_bind_text(statement, "x", "y");

@@ -12,8 +12,8 @@ static void putting_a_task_is_idempotent(void **state) {
   struct fixture *fixture = *state;
   struct store *store = fixture->store;
   struct err *err = &fixture->err;
-  struct json CLEANUP(json_done) *settings = parse("{\"env\":{\"A\":\"1\"}}");
-  struct json CLEANUP(json_done) *empty = json_object();
+  CLEANUP(json_done) struct json *settings = parse("{\"env\":{\"A\":\"1\"}}");
+  CLEANUP(json_done) struct json *empty = json_object();
   assert_int_equal(task_put(store, "t", "python3", settings, "anna", err), 1);
   assert_int_equal(task_put(store, "t", "python3", settings, "bert", err), 0);
   FAILS(fixture, ERR_CONFLICT, task_put(store, "t", "ir", settings, "x", err));
@@ -211,7 +211,7 @@ static void events_resume_after_any_id(void **state) {
   int64_t last = list[1].id;
   event_list_free(list, count);
 
-  struct json CLEANUP(json_done) *content = parse("{\"n\":1}");
+  CLEANUP(json_done) struct json *content = parse("{\"n\":1}");
   struct event_record events[] = {
       {.task = (char *)"a", .kind = (char *)"run.output", .content = content},
       {.task = (char *)"b", .run = (char *)"r", .kind = (char *)"run.output"},

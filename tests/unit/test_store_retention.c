@@ -10,7 +10,7 @@ static void add_run(struct fixture *fixture, const char *task,
                     const char *name) {
   char id[ID_UUID_SIZE], existing[37];
   struct run_record run = a_run(task, "print(1)", id);
-  struct json CLEANUP(json_done) *outputs = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   OK(fixture, run_insert(fixture->store, &run, existing, &fixture->err));
   run.status = RUN_OK;
   struct artifact_record artifact = {.sha256 = run.code_sha256,
@@ -55,7 +55,7 @@ static void check(struct fixture *fixture) {
 static void old_runs_go_but_for_the_newest(void **state) {
   struct fixture *fixture = *state;
   struct retention_rule rule = {.why = "age", .before = INT64_MAX};
-  struct retention_files CLEANUP(retention_files_free) files = {0};
+  CLEANUP(retention_files_free) struct retention_files files = {0};
   check(fixture);
   assert_int_equal(remove_all(fixture, &rule, 2, &files), 3);
   fixture_expect(fixture,
@@ -74,7 +74,7 @@ static void old_runs_go_but_for_the_newest(void **state) {
 static void young_runs_stay(void **state) {
   struct fixture *fixture = *state;
   struct retention_rule rule = {.why = "age", .before = 1};
-  struct retention_files CLEANUP(retention_files_free) files = {0};
+  CLEANUP(retention_files_free) struct retention_files files = {0};
   assert_int_equal(remove_all(fixture, &rule, 100, &files), 0);
 }
 
@@ -85,7 +85,7 @@ static void open_runs_stay(void **state) {
   OK(fixture, run_insert(fixture->store, &run, existing, &fixture->err));
   add_run(fixture, "demo", "d.png");
   struct retention_rule rule = {.why = "age", .before = INT64_MAX};
-  struct retention_files CLEANUP(retention_files_free) files = {0};
+  CLEANUP(retention_files_free) struct retention_files files = {0};
   assert_int_equal(remove_all(fixture, &rule, 100, &files), 4);
   fixture_expect(fixture, "select group_concat(number) from runs", "5,6");
 }
@@ -101,7 +101,7 @@ static void a_task_is_cut_to_its_bytes(void **state) {
   assert_int_equal(cut, 2);
   struct retention_rule rule = {
       .why = "bytes", .task = "demo", .before = INT64_MAX, .cut = cut};
-  struct retention_files CLEANUP(retention_files_free) files = {0};
+  CLEANUP(retention_files_free) struct retention_files files = {0};
   assert_int_equal(remove_all(fixture, &rule, 100, &files), 2);
   fixture_expect(fixture,
                  "select (select group_concat(number) from runs),"
@@ -140,7 +140,7 @@ static void one_replay_answers_all_that_wait(void **state) {
   struct fixture *fixture = *state;
   char first_id[ID_UUID_SIZE], second_id[ID_UUID_SIZE];
   struct replay_record first = a_replay(first_id), second = a_replay(second_id);
-  struct replay_record CLEANUP(replay_record_free) found = {0};
+  CLEANUP(replay_record_free) struct replay_record found = {0};
   OK(fixture, replay_insert(fixture->store, &first, &fixture->err));
   OK(fixture, replay_insert(fixture->store, &second, &fixture->err));
   assert_int_equal(

@@ -189,7 +189,7 @@ static void what_the_end_writes_is_one_whole(void **state) {
   OK(fixture, run_insert(fixture->store, &run, existing, err));
   OK(fixture, run_start(fixture->store, &run, err));
   run.status = RUN_OK;
-  struct json CLEANUP(json_done) *outputs = parse("[{\"output_type\":\"x\"}]");
+  CLEANUP(json_done) struct json *outputs = parse("[{\"output_type\":\"x\"}]");
   /* The artifact lacks its type: the database refuses it, last of all. */
   struct artifact_record artifact = {.sha256 = run.code_sha256,
                                      .name = "a.png"};
@@ -212,7 +212,7 @@ static void outputs_come_back_in_order(void **state) {
   OK(fixture, run_insert(fixture->store, &run, existing, err));
   OK(fixture, run_start(fixture->store, &run, err));
   run.status = RUN_OK;
-  struct json CLEANUP(json_done) *outputs = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   for (int i = 0; i < 25; i++) {
     struct json *output = json_object();
     json_set_text(output, "output_type", "stream");
@@ -221,7 +221,7 @@ static void outputs_come_back_in_order(void **state) {
   }
   struct run_ending ending = {.record = &run, .outputs = outputs};
   OK(fixture, run_finish(fixture->store, &ending, err));
-  struct json CLEANUP(json_done) *found = NULL;
+  CLEANUP(json_done) struct json *found = NULL;
   OK(fixture, run_outputs(fixture->store, id, &found, err));
   assert_true(json_equal(found, outputs));
   FAILS(fixture, ERR_NOT_FOUND,
@@ -234,13 +234,14 @@ static void late_outputs_are_appended_and_counted(void **state) {
   char id[ID_UUID_SIZE], open[ID_UUID_SIZE], existing[37];
   struct run_record run = a_run("demo", "1", id), found;
   carry_out(fixture, &run, RUN_OK);
-  struct json CLEANUP(json_done) *late = parse(
+  CLEANUP(json_done)
+  struct json *late = parse(
       "[{\"output_type\":\"stream\",\"name\":\"stdout\",\"text\":\"late\"},"
       "{\"output_type\":\"stream\",\"name\":\"stderr\",\"text\":\"too\"},"
       "{\"output_type\":\"display_data\",\"data\":{},\"metadata\":{}}]");
   struct run_display display = {"late-display", 2};
   OK(fixture, run_add_late(fixture->store, id, late, &display, 1, err));
-  struct json CLEANUP(json_done) *outputs = NULL;
+  CLEANUP(json_done) struct json *outputs = NULL;
   OK(fixture, run_outputs(fixture->store, id, &outputs, err));
   assert_int_equal(json_length(outputs), 4);
   assert_string_equal(json_get_text(json_at(outputs, 2), "text"), "too");
@@ -284,7 +285,8 @@ static void a_display_is_found_and_updated(void **state) {
   OK(fixture, run_insert(fixture->store, &run, existing, err));
   OK(fixture, run_start(fixture->store, &run, err));
   run.status = RUN_OK;
-  struct json CLEANUP(json_done) *outputs = parse(
+  CLEANUP(json_done)
+  struct json *outputs = parse(
       "[{\"output_type\":\"display_data\",\"data\":{\"text/plain\":\"1\"},"
       "\"metadata\":{}}]");
   struct run_display display = {"d", 0};
@@ -306,9 +308,9 @@ static void a_display_is_found_and_updated(void **state) {
   assert_int_equal(places[0].position, 0);
   run_display_places_free(places, count);
 
-  struct json CLEANUP(json_done) *data = parse("{\"text/plain\":\"2\"}");
+  CLEANUP(json_done) struct json *data = parse("{\"text/plain\":\"2\"}");
   OK(fixture, run_update_output(fixture->store, id, 0, data, NULL, err));
-  struct json CLEANUP(json_done) *found = NULL;
+  CLEANUP(json_done) struct json *found = NULL;
   OK(fixture, run_outputs(fixture->store, id, &found, err));
   assert_string_equal(
       json_get_text(json_get(json_at(found, 0), "data"), "text/plain"), "2");
@@ -339,7 +341,7 @@ static void expect_list(struct fixture *fixture, const char *task,
   size_t count;
   OK(fixture, run_list(fixture->store, task, before, status, limit, &list,
                        &count, &fixture->err));
-  struct buf CLEANUP(buf_free) codes = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf codes = BUF_INIT(BUF_LINE);
   for (size_t i = 0; i < count; i++)
     buf_text(&codes, list[i].code);
   assert_string_equal(buf_string(&codes), expected);
@@ -431,7 +433,7 @@ static void runs_of_dead_instances_are_lost(void **state) {
   run.instance = (char *)"alive";
   OK(fixture, run_insert(store, &run, existing, err));
 
-  struct json CLEANUP(json_done) *error = json_object();
+  CLEANUP(json_done) struct json *error = json_object();
   const struct run_record words = {.text = (char *)"[lost]", .error = error};
   int told = 0;
   for (int expected = 2; expected >= 0; expected -= 2)

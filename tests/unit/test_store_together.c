@@ -213,10 +213,10 @@ static void what_was_told_survives_a_kill(void **state) {
 
 /* One event of a mebibyte. */
 static int append_large(struct fixture *fixture) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_ANSWER);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   memset(buf_reserve(&text, 1 << 20), 'x', 1 << 20);
   text.length = 1 << 20;
-  struct json CLEANUP(json_done) *content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set(content, "text", json_string_n(text.data, text.length));
   struct event_record event = {.kind = (char *)"run.output",
                                .content = content};

@@ -252,8 +252,8 @@ static void shrinks_a_text_without_a_gap(void **state) {
 static void a_screen_can_be_written_over_after_a_flood(void **state) {
   (void)state;
   for (int lines = 20; lines < 30; lines++) {
-    struct buf flood CLEANUP(buf_free) = BUF_INIT(10000);
-    struct buf want CLEANUP(buf_free) = BUF_INIT(10000);
+    CLEANUP(buf_free) struct buf flood = BUF_INIT(10000);
+    CLEANUP(buf_free) struct buf want = BUF_INIT(10000);
     for (int i = 0; i < lines; i++)
       buf_format(&flood, "line %02d\n", i);
     buf_text(&flood, "end\x1b[23F*\r");

@@ -55,9 +55,10 @@ static struct workspace *scan(size_t limit) {
 /* Compares with how it is now, as text. */
 static char *changes(struct workspace *before, size_t scan_limit,
                      size_t tell_limit, size_t *omitted) {
-  struct workspace *after CLEANUP(workspace_done) = scan(scan_limit);
-  struct json *list CLEANUP(json_done) = workspace_compare(
-      before, after, files, "demo", NULL, tell_limit, omitted);
+  CLEANUP(workspace_done) struct workspace *after = scan(scan_limit);
+  CLEANUP(json_done)
+  struct json *list = workspace_compare(before, after, files, "demo", NULL,
+                                        tell_limit, omitted);
   struct buf text = BUF_INIT(BUF_NOTEBOOK);
   json_write(list, &text);
   workspace_free(before);
@@ -163,11 +164,11 @@ static void the_scan_is_bounded(void **state) {
   }
   put("b", "x");
   put("c", "x");
-  struct workspace *all CLEANUP(workspace_done) = scan(33);
+  CLEANUP(workspace_done) struct workspace *all = scan(33);
   assert_false(workspace_was_cut(all));
-  struct workspace *less CLEANUP(workspace_done) = scan(32);
+  CLEANUP(workspace_done) struct workspace *less = scan(32);
   assert_true(workspace_was_cut(less));
-  struct workspace *top CLEANUP(workspace_done) = scan(3);
+  CLEANUP(workspace_done) struct workspace *top = scan(3);
   assert_true(workspace_was_cut(top));
   struct workspace *nothing = scan(1000);
   workspace_free(nothing);
@@ -200,7 +201,7 @@ static void a_cut_scan_invents_nothing(void **state) {
   put("file-20", "changed");
   put("new", "x");
   CLEANUP(mem_free_pointer) char *text = changes(before, 1000, 100, &omitted);
-  struct json *list CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *list = NULL;
   assert_int_equal(
       json_parse(text, strlen(text), &JSON_RULES_STORE, &list, NULL), 0);
   assert_int_equal(json_length(list), 2);

@@ -11,7 +11,7 @@ static void good(int result, const struct err *err) {
 
 static void append(struct notebook *notebook, const char *id,
                    const char *source, const char *text) {
-  struct json *outputs CLEANUP(json_done) = text == NULL ? NULL : stream(text);
+  CLEANUP(json_done) struct json *outputs = text == NULL ? NULL : stream(text);
   const struct code_cell cell = code_cell(id, source, outputs);
   struct err err = {0};
   good(notebook_append_code(notebook, &cell, &err), &err);
@@ -19,7 +19,7 @@ static void append(struct notebook *notebook, const char *id,
 
 static void replace(struct notebook *notebook, const char *id,
                     const char *source, const char *text) {
-  struct json *outputs CLEANUP(json_done) = text == NULL ? NULL : stream(text);
+  CLEANUP(json_done) struct json *outputs = text == NULL ? NULL : stream(text);
   const struct code_cell cell = code_cell(id, source, outputs);
   struct err err = {0};
   good(notebook_replace_code(notebook, &cell, &err), &err);
@@ -114,7 +114,7 @@ static void replacing_any_cell_keeps_the_others(void **state) {
     const char *source = sources[i % COUNT_OF(sources)];
     replace(notebook, id, source, i % 3 == 0 ? "more\nlines\n" : NULL);
     now[id[0] - 'a'] = *source == '\0' ? NULL : source;
-    struct json *root CLEANUP(json_done) = parse_notebook(&place);
+    CLEANUP(json_done) struct json *root = parse_notebook(&place);
     assert_int_equal(json_length(json_get(root, "cells")), 3);
     for (size_t j = 0; j < 3; j++) {
       if (now[j] == NULL)
@@ -189,12 +189,12 @@ static void a_slow_reader_sees_one_whole_version(void **state) {
     notebook_counters(&after);
     assert_int_equal(after.copied, before.copied + 1);
     assert_int_equal(after.appended, before.appended + 8);
-    struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_NOTEBOOK);
+    CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
     assert_int_equal(fs_read_all(reader, &text, NULL), 0);
     assert_string_equal(buf_string(&text), seen);
     close(reader);
   }
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   assert_int_equal(json_length(json_get(root, "cells")), 200);
   notebook_close(notebook);
   remove_place(&place);
@@ -226,12 +226,13 @@ static void the_kernel_is_set_once(void **state) {
   struct err err = {0};
   append(notebook, "a", "1", NULL);
   append(notebook, "b", "2", NULL);
-  struct json *info CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *info =
       parse_text("{\"name\": \"python\", \"version\": \"3.11.2\"}");
   good(notebook_set_kernel(notebook, "python3", "Python 3", "python", info,
                            &err),
        &err);
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *metadata = json_get(root, "metadata");
   assert_string_equal(
       json_get_text(json_get(metadata, "kernelspec"), "display_name"),
@@ -262,7 +263,8 @@ static void an_older_display_is_updated(void **state) {
   struct place place = make_place();
   struct notebook *notebook = open_notebook(&place);
   struct err err = {0};
-  struct json *outputs CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *outputs =
       parse_text("[{\"output_type\": \"stream\", \"name\": \"stdout\", "
                  "\"text\": \"a\\nb\"},"
                  "{\"output_type\": \"execute_result\", \"execution_count\": 4,"
@@ -270,13 +272,14 @@ static void an_older_display_is_updated(void **state) {
   const struct code_cell cell = code_cell("old", "h", outputs);
   good(notebook_append_code(notebook, &cell, &err), &err);
   append(notebook, "new", "h.update(2)", NULL);
-  struct json *data CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *data =
       parse_text("{\"text/plain\": \"2\", \"text/html\": \"<b>\\n2\"}");
   good(notebook_update_output(notebook, "old", 1, data, NULL, &err), &err);
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *output =
       json_at(json_get(json_at(json_get(root, "cells"), 0), "outputs"), 1);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write(output, &text);
   assert_string_equal(buf_string(&text),
                       "{\"data\":{\"text/html\":[\"<b>\\n\",\"2\"],"
@@ -302,14 +305,14 @@ static void late_outputs_are_marked(void **state) {
   struct err err = {0};
   append(notebook, "old", "start()", "now\n");
   append(notebook, "new", "1", NULL);
-  struct json *late CLEANUP(json_done) = stream("late\n");
+  CLEANUP(json_done) struct json *late = stream("late\n");
   good(notebook_add_late(notebook, "old", late, &err), &err);
   json_set_text(json_at(late, 0), "name", "stderr");
   good(notebook_add_late(notebook, "old", late, &err), &err);
   good(notebook_add_late(notebook, "new", late, &err), &err);
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *cell = json_at(json_get(root, "cells"), 0);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write(json_get(cell, "outputs"), &text);
   assert_string_equal(buf_string(&text),
                       "[{\"name\":\"stdout\",\"output_type\":\"stream\","
@@ -334,17 +337,17 @@ static void a_status_or_the_outputs_are_set_alone(void **state) {
   struct err err = {0};
   append(notebook, "old", "start()", "now\n");
   append(notebook, "new", "1", NULL);
-  struct json *before CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *before = parse_notebook(&place);
   good(notebook_set_status(notebook, "old", "lost", &err), &err);
-  struct json *after CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *after = parse_notebook(&place);
   struct json *cell = json_at(json_get(before, "cells"), 0);
   struct json *ours = json_get(json_get(cell, "metadata"), "cellpost");
   json_set_text(ours, "status", "lost");
   assert_true(json_equal(before, after));
-  struct json *outputs CLEANUP(json_done) = stream("other\n");
+  CLEANUP(json_done) struct json *outputs = stream("other\n");
   good(notebook_set_outputs(notebook, "old", outputs, &err), &err);
-  struct json *other CLEANUP(json_done) = parse_notebook(&place);
-  struct buf text CLEANUP(buf_free) = BUF_INIT(BUF_SMALL);
+  CLEANUP(json_done) struct json *other = parse_notebook(&place);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write(json_get(json_at(json_get(other, "cells"), 0), "outputs"), &text);
   assert_string_equal(buf_string(&text),
                       "[{\"name\":\"stdout\",\"output_type\":\"stream\","
@@ -402,7 +405,7 @@ static void another_process_is_noticed(void **state) {
     const struct code_cell cell = code_cell("x", "1", NULL);
     assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
     assert_int_equal(err.kind, ERR_CONFLICT);
-    struct json *late CLEANUP(json_done) = stream("late");
+    CLEANUP(json_done) struct json *late = stream("late");
     assert_int_equal(notebook_add_late(notebook, "mine", late, &err), -1);
     assert_int_equal(err.kind, ERR_CONFLICT);
     check_file(&place, theirs);
@@ -493,7 +496,7 @@ static void random_step(struct model *model, struct notebook *notebook) {
 }
 
 static void check_model(const struct model *model, const struct place *place) {
-  struct json *root CLEANUP(json_done) = parse_notebook(place);
+  CLEANUP(json_done) struct json *root = parse_notebook(place);
   assert_int_equal(json_length(json_get(root, "cells")), model->count);
   for (size_t i = 0; i < model->count; i++)
     assert_string_equal(source_of(root, i), model->sources[i]);

@@ -98,7 +98,7 @@ static void what_was_there_is_kept(void **state) {
   struct place place = make_place();
   put_file(&place, NOTEBOOK, foreign[1].text);
   struct notebook *notebook = open_telling(&place, NULL);
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *metadata = json_get(root, "metadata");
   assert_string_equal(json_get_text(json_get(metadata, "kernelspec"), "name"),
                       "python3");
@@ -126,7 +126,7 @@ static void other_metadata_stays(void **state) {
   struct err err = {0};
   assert_int_equal(
       notebook_set_kernel(notebook, "python3", "Py", "python", NULL, &err), 0);
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *metadata = json_get(root, "metadata");
   assert_string_equal(json_get_text(metadata, "title"), "T");
   assert_false(json_has(metadata, "authors"));
@@ -180,7 +180,7 @@ static void an_edit_by_hand_is_taken_over(void **state) {
   notebook = open_telling(&place, &aside);
   assert_null(aside);
   append(notebook, "c");
-  struct json *root CLEANUP(json_done) = parse_notebook(&place);
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *cells = json_get(root, "cells");
   assert_int_equal(json_length(cells), 3);
   assert_int_equal(json_get_integer(json_at(cells, 0), "execution_count", 0),
@@ -220,7 +220,7 @@ static void a_damaged_end_costs_only_the_end(void **state) {
     free(aside);
     append(notebook, "next");
     notebook_close(notebook);
-    struct json *root CLEANUP(json_done) = parse_notebook(&place);
+    CLEANUP(json_done) struct json *root = parse_notebook(&place);
     assert_int_equal(json_length(json_get(root, "cells")), kept + 1);
   }
   check_with_nbformat(&place);
@@ -262,7 +262,7 @@ static void the_helper_files_are_not_trusted(void **state) {
     const struct code_cell cell = code_cell("b", "changed", NULL);
     assert_int_equal(notebook_replace_code(notebook, &cell, &err), 0);
     notebook_close(notebook);
-    struct json *root CLEANUP(json_done) = parse_notebook(&place);
+    CLEANUP(json_done) struct json *root = parse_notebook(&place);
     assert_int_equal(json_length(json_get(root, "cells")), i + 3);
   }
   CLEANUP(mem_free_pointer) char *text = get_file(&place, "elsewhere");

@@ -105,7 +105,7 @@ static void begin(const struct place *place) {
 /* Valid, and between what was reported and what was tried. Returns how many
  * cells there are now. */
 static size_t check_after(const struct place *place, size_t before) {
-  struct json *root CLEANUP(json_done) = parse_notebook(place);
+  CLEANUP(json_done) struct json *root = parse_notebook(place);
   const struct json *cells = json_get(root, "cells");
   size_t count = json_length(cells);
   assert_in_range(count, before + (size_t)progress->written,
@@ -391,7 +391,7 @@ static void write_on_a_full_disk(const struct place *place) {
     while (append_large(notebook, &err) == 0)
       count++;
     assert_int_equal(err.kind, ERR_NO_SPACE);
-    struct json *root CLEANUP(json_done) = parse_notebook(place);
+    CLEANUP(json_done) struct json *root = parse_notebook(place);
     assert_int_equal(json_length(json_get(root, "cells")), count);
     unlinkat(place->directory, "filler", 0);
     if (i % 3 == 0) {

@@ -125,13 +125,13 @@ void kernel_process_execute(char *const *argv, char *const *environment) {
 
 static int become(const struct shim_order *order, int output, int report,
                   struct err *err) {
-  if (introduce(report, err) != 0)
+  if (introduce(report, err) < 0)
     return -1;
   if (setsid() < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
       close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
     return err_errno(err, ERR_IO, errno, "cannot prepare the kernel's process");
   reset_signals();
-  if (jail_enter(&order->jail, NULL, err) != 0)
+  if (jail_enter(&order->jail, NULL, err) < 0)
     return err_wrap(err, "jailing the kernel");
   if (chdir(order->working_directory) != 0)
     return err_errno(err, ERR_UNAVAILABLE, errno,
@@ -212,7 +212,7 @@ int kernel_process_await(int descriptor, int64_t deadline_ns, pid_t *pid,
   for (;;) {
     struct report report;
     pid_t sender;
-    if (wait_report(descriptor, deadline_ns, err) != 0)
+    if (wait_report(descriptor, deadline_ns, err) < 0)
       return -1;
     ssize_t got = receive_report(descriptor, &report, &sender);
     if (got < 0 && errno == EINTR)

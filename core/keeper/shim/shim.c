@@ -224,7 +224,7 @@ static int settle(const struct shim_order *order, int report,
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
-  if (jail_settle(&order->jail, err) != 0)
+  if (jail_settle(&order->jail, err) < 0)
     return -1;
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
@@ -233,7 +233,7 @@ static int settle(const struct shim_order *order, int report,
   close_others(order, report);
   if (fchdir(order->directory) != 0)
     return err_errno(err, ERR_IO, errno, "cannot enter the kernel's directory");
-  if (log_ring_open(order->directory, &shim.log, err) != 0)
+  if (log_ring_open(order->directory, &shim.log, err) < 0)
     return -1;
   int output[2];
   shim.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -274,7 +274,7 @@ void shim_be(const struct shim_order *order, int report) {
   struct shim shim = {0};
   int input = -1;
   struct err err = {0};
-  if (settle(order, report, &shim, &input, &err) != 0)
+  if (settle(order, report, &shim, &input, &err) < 0)
     give_up(report, &err);
   struct shim_order own = *order;
   shim.kernel = fork_kernel(&own);
@@ -313,7 +313,7 @@ int shim_await(pid_t shim, int report, struct shim_process *ret,
                                  .pid_start = process_start_time(shim)};
   int64_t deadline = clock_monotonic_ns() + START_LIMIT_S * CLOCK_S;
   if (kernel_process_await(report, deadline, &process.kernel_pid,
-                           &process.kernel_start, err) != 0) {
+                           &process.kernel_start, err) < 0) {
     abandon(&process);
     return -1;
   }
@@ -324,7 +324,7 @@ int shim_await(pid_t shim, int report, struct shim_process *ret,
 int shim_start(const struct shim_order *order, struct shim_process *ret,
                struct err *err) {
   int report[2];
-  if (kernel_process_open_reports(report, err) != 0)
+  if (kernel_process_open_reports(report, err) < 0)
     return -1;
   pid_t shim = jail_fork(&order->jail);
   if (shim == 0) {

@@ -124,7 +124,7 @@ static void be_shim(void) {
   int report = -1;
   struct err err = {0};
   if (shim_order_unpack(message.bytes, message.length, message.descriptors,
-                        message.count, &order, &report, &err) != 0)
+                        message.count, &order, &report, &err) < 0)
     _exit(127);
   shim_be(&order, report);
 }

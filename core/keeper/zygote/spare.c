@@ -201,7 +201,7 @@ static int give(struct spare *spare, int home, const struct task_record *task,
   if (renameat(spare->keeper->places.spares, spare->id, home, LAYOUT_FILES) !=
       0)
     return err_errno(err, ERR_IO, errno, "its workspace cannot be moved");
-  if (kernel_insert(spare->keeper->store, &record, err) != 0)
+  if (kernel_insert(spare->keeper->store, &record, err) < 0)
     return err_wrap(err, "recording the kernel");
   registry_give(kernel, &record);
   return 0;
@@ -224,7 +224,7 @@ static struct kernel *try(struct spare *spare, int home,
     give_up(spare, "it does not answer");
     return NULL;
   }
-  if (give(spare, home, task, kernel, &err) != 0) {
+  if (give(spare, home, task, kernel, &err) < 0) {
     give_up(spare, err.text);
     return NULL;
   }
@@ -324,7 +324,7 @@ static void append(struct keeper *keeper, const char *id, int64_t zygote,
     last = &(*last)->next;
   *last = spare;
   struct err err = {0};
-  if (loop_add(&keeper->loop, &spare->attendance, &err) == 0)
+  if (loop_add(&keeper->loop, &spare->attendance, &err) >= 0)
     return;
   mem_close_descriptor(&spare->attendance.descriptor);
   give_up(spare, err.text);

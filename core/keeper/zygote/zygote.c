@@ -79,7 +79,7 @@ static int watch(struct zygote *zygote, struct loop_source *source,
   *source = (struct loop_source){descriptor, ready, zygote};
   if (descriptor < 0)
     return err_set(err, ERR_IO, "it cannot be watched");
-  if (loop_add(&zygote->keeper->loop, source, err) == 0)
+  if (loop_add(&zygote->keeper->loop, source, err) >= 0)
     return 0;
   mem_close_descriptor(&source->descriptor);
   return -1;
@@ -93,7 +93,7 @@ static int start_process(struct zygote *zygote, struct err *err) {
                                      .arguments = zygote->arguments,
                                      .preload = keeper->conf->preload,
                                      .environment = zygote->environment};
-  if (zygote_process_start(&order, &process, err) != 0)
+  if (zygote_process_start(&order, &process, err) < 0)
     return -1;
   zygote->pid = process.pid;
   int failed = watch(zygote, &zygote->end, process.end, on_end, err);
@@ -108,7 +108,7 @@ static void start(struct zygote *zygote) {
   zygote->started_at = clock_monotonic_ns();
   zygote->ready_at = 0;
   zygote->due = zygote->started_at + READY_NS;
-  if (start_process(zygote, &err) != 0)
+  if (start_process(zygote, &err) < 0)
     zygote_fail(zygote, err.text);
 }
 
@@ -181,7 +181,7 @@ static void on_channel(void *context) {
     zygote_fail(zygote, "it has closed its channel");
     return;
   }
-  if (zygote_read_packages(zygote, text, (size_t)got, &err) != 0) {
+  if (zygote_read_packages(zygote, text, (size_t)got, &err) < 0) {
     zygote_fail(zygote, err.text);
     return;
   }

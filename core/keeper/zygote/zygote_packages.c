@@ -19,7 +19,7 @@ int zygote_read_packages(struct zygote *zygote, const char *text, size_t length,
   static const struct json_rules rules = {.max_bytes = BUF_SMALL,
                                           .max_depth = 8};
   CLEANUP(json_done) struct json *told = NULL;
-  if (json_parse(text, length, &rules, &told, err) != 0)
+  if (json_parse(text, length, &rules, &told, err) < 0)
     return -1;
   const struct json *list = json_get(told, "watched");
   size_t count = json_length(list);

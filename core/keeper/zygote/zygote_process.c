@@ -49,7 +49,7 @@ static int open_memory(const char *bytes, size_t size, struct err *err) {
   int file = memfd_create("cellpost-zygote", MFD_CLOEXEC);
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a memory file");
-  if (fs_write_all(file, bytes, size, err) != 0)
+  if (fs_write_all(file, bytes, size, err) < 0)
     return -1;
   return mem_steal_descriptor(&file);
 }
@@ -154,7 +154,7 @@ int zygote_process_start(const struct zygote_order *order,
                          struct zygote_process *ret, struct err *err) {
   CLEANUP(close_ends)
   struct ends ends = {{-1, -1}, {-1, -1}, -1, -1, -1, -1};
-  if (open_ends(&ends, err) != 0)
+  if (open_ends(&ends, err) < 0)
     return -1;
   CLEANUP(free_lists) char **arguments = compose_arguments(order);
   CLEANUP(free_lists)

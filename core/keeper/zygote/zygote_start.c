@@ -57,7 +57,7 @@ static pid_t take_answer(struct zygote *zygote, struct err *err) {
 int zygote_start(struct zygote *zygote, const struct shim_order *order,
                  struct shim_process *ret, struct err *err) {
   int report[2];
-  if (kernel_process_open_reports(report, err) != 0)
+  if (kernel_process_open_reports(report, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor) int near = report[0];
   struct err fault = {0};

@@ -79,7 +79,7 @@ static void scroll(struct terminal *terminal) {
     buf_byte(&top->text, '\n');
     terminal_store_append(&terminal->store, top->text.data, top->text.length);
   } else {
-    struct buf CLEANUP(buf_free) text = BUF_INIT(SIZE_MAX / 4);
+    CLEANUP(buf_free) struct buf text = BUF_INIT(SIZE_MAX / 4);
     write_row(terminal, 0, &text);
     terminal_store_append(&terminal->store, text.data, text.length);
   }
@@ -93,7 +93,7 @@ static void scroll(struct terminal *terminal) {
 static void flush_screen(struct terminal *terminal) {
   while (terminal->count > 1)
     scroll(terminal);
-  struct buf CLEANUP(buf_free) text = BUF_INIT(SIZE_MAX / 4);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(SIZE_MAX / 4);
   write_row(terminal, 0, &text);
   if (text.length > 0)
     terminal_store_append(&terminal->store, text.data, text.length);
@@ -307,7 +307,7 @@ static size_t complete_pending(struct terminal *terminal, const char *text,
   size_t used = 0;
   while (terminal->pending.length > 0 && used < length) {
     buf_byte(&terminal->pending, text[used++]);
-    struct buf CLEANUP(buf_free) bytes = terminal->pending;
+    CLEANUP(buf_free) struct buf bytes = terminal->pending;
     terminal->pending = (struct buf)BUF_INIT(BUF_LINE);
     size_t done = 0, step;
     while (done < bytes.length &&
@@ -320,7 +320,7 @@ static size_t complete_pending(struct terminal *terminal, const char *text,
 }
 
 static size_t measure_screen(const struct terminal *terminal) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(SIZE_MAX / 4);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(SIZE_MAX / 4);
   size_t size = terminal->count - 1;
   for (size_t row = 0; row < terminal->count; row++) {
     struct terminal_line *line = line_at(terminal, row);

@@ -127,7 +127,7 @@ int terminal_style_write(const struct terminal_style *from,
   static const struct terminal_style plain = {0, 0, 0};
   if (terminal_style_equal(to, &plain))
     return buf_text(out, "\x1b[0m");
-  struct buf CLEANUP(buf_free) codes = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf codes = BUF_INIT(BUF_LINE);
   bool reset = (from->flags & ~to->flags) != 0 ||
                (from->foreground != 0 && to->foreground == 0) ||
                (from->background != 0 && to->background == 0);

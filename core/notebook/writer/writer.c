@@ -17,7 +17,7 @@ int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
                   char **set_aside, struct err *err) {
   if (set_aside != NULL)
     *set_aside = NULL;
-  struct notebook *notebook CLEANUP(notebook_done) = mem_new(sizeof *notebook);
+  CLEANUP(notebook_done) struct notebook *notebook = mem_new(sizeof *notebook);
   notebook->sync = sync;
   notebook->index = notebook->published_file = notebook->spare_file = -1;
   notebook->directory =
@@ -112,7 +112,7 @@ static const char *separator_of(const struct notebook *notebook) {
 
 int notebook_append_code(struct notebook *notebook,
                          const struct code_cell *cell, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   if (check_new_id(notebook, cell->id, err) < 0)
     return -1;
   buf_text(&text, separator_of(notebook));
@@ -124,7 +124,7 @@ int notebook_append_code(struct notebook *notebook,
 int notebook_append_markdown(struct notebook *notebook, const char *id,
                              const char *source, size_t length,
                              struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   if (check_new_id(notebook, id, err) < 0)
     return -1;
   buf_text(&text, separator_of(notebook));
@@ -166,7 +166,7 @@ static int replace(struct notebook *notebook, size_t index, struct buf *text,
 
 int notebook_replace_code(struct notebook *notebook,
                           const struct code_cell *cell, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   size_t index;
   if (find(notebook, cell->id, &index, err) < 0)
     return -1;
@@ -178,7 +178,7 @@ int notebook_replace_code(struct notebook *notebook,
 /* Reads the cell back from the file. */
 static int read_cell(struct notebook *notebook, const char *id, size_t *index,
                      struct json **ret, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   if (find(notebook, id, index, err) < 0)
     return -1;
   if (notebook_is_stale(notebook))
@@ -193,7 +193,7 @@ static int read_cell(struct notebook *notebook, const char *id, size_t *index,
 
 static int write_cell(struct notebook *notebook, size_t index,
                       const struct json *cell, struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   if (cell_write_json(cell, &text) < 0)
     return overflow(err);
   return replace(notebook, index, &text, err);
@@ -202,7 +202,7 @@ static int write_cell(struct notebook *notebook, size_t index,
 int notebook_update_output(struct notebook *notebook, const char *id,
                            size_t position, const struct json *data,
                            const struct json *metadata, struct err *err) {
-  struct json *cell CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
   if (read_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
@@ -231,7 +231,7 @@ static struct json *our_metadata(struct json *cell) {
 
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err) {
-  struct json *cell CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
   if (read_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
@@ -249,7 +249,7 @@ int notebook_add_late(struct notebook *notebook, const char *id,
 
 int notebook_set_outputs(struct notebook *notebook, const char *id,
                          const struct json *outputs, struct err *err) {
-  struct json *cell CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
   if (read_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
@@ -267,7 +267,7 @@ int notebook_set_outputs(struct notebook *notebook, const char *id,
 
 int notebook_set_status(struct notebook *notebook, const char *id,
                         const char *status, struct err *err) {
-  struct json *cell CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
   if (read_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
@@ -281,8 +281,8 @@ int notebook_set_status(struct notebook *notebook, const char *id,
 static struct json *with_kernel(const struct buf *preamble, const char *name,
                                 const char *display_name, const char *language,
                                 const struct json *language_info) {
-  struct json *root CLEANUP(json_done) = NULL;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(json_done) struct json *root = NULL;
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   buf_append(&text, preamble->data, preamble->length);
   buf_text(&text, "]}");
   struct json *metadata = NULL;
@@ -301,12 +301,13 @@ static struct json *with_kernel(const struct buf *preamble, const char *name,
 int notebook_set_kernel(struct notebook *notebook, const char *name,
                         const char *display_name, const char *language,
                         const struct json *language_info, struct err *err) {
-  struct buf CLEANUP(buf_free) old = BUF_INIT(BUF_NOTEBOOK);
-  struct buf CLEANUP(buf_free) new = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf old = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf new = BUF_INIT(BUF_NOTEBOOK);
   size_t before = notebook->preamble;
   if (published_read(notebook, 0, before, &old, err) < 0)
     return -1;
-  struct json *metadata CLEANUP(json_done) =
+  CLEANUP(json_done)
+  struct json *metadata =
       with_kernel(&old, name, display_name, language, language_info);
   if (cell_write_metadata(metadata, &new) < 0)
     return overflow(err);

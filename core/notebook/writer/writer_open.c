@@ -82,18 +82,18 @@ static int replace(struct notebook *notebook, struct scan *scan, bool aside,
 
 static int replace_by_empty(struct notebook *notebook, bool aside,
                             char **set_aside, struct err *err) {
-  struct scan CLEANUP(scan_free) scan;
+  CLEANUP(scan_free) struct scan scan;
   scan_empty(&scan);
   return replace(notebook, &scan, aside, set_aside, err);
 }
 
 static int scan_file(struct notebook *notebook, int file, char **set_aside,
                      struct err *err) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   struct err fault = {0};
   if (fs_read_all(file, &text, &fault) < 0 && fault.kind != ERR_TOO_LARGE)
     return err_set(err, fault.kind, "reading the notebook: %.400s", fault.text);
-  struct scan CLEANUP(scan_free) scan = {.bytes = BUF_INIT(0)};
+  CLEANUP(scan_free) struct scan scan = {.bytes = BUF_INIT(0)};
   if (text.length == 0 || !scan_notebook(text.data, text.length, &scan))
     return replace_by_empty(notebook, notebook->published.size > 0, set_aside,
                             err);

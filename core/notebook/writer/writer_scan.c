@@ -30,13 +30,13 @@ static size_t scan_preamble(const char *text, size_t length) {
   if (line == NULL)
     return 0;
   size_t preamble = (size_t)(line - text) + strlen(CELLS_LINE);
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_NOTEBOOK);
-  struct json *root CLEANUP(json_done) = NULL;
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(json_done) struct json *root = NULL;
   if (buf_append(&bytes, text, preamble) < 0 || buf_text(&bytes, "]}") < 0 ||
       !parse(bytes.data, bytes.length, &root))
     return 0;
-  struct json *metadata CLEANUP(json_done) =
-      cell_clean_notebook(json_get(root, "metadata"));
+  CLEANUP(json_done)
+  struct json *metadata = cell_clean_notebook(json_get(root, "metadata"));
   buf_reset(&bytes);
   bool same = cell_write_metadata(metadata, &bytes) == 0 &&
               bytes.length == preamble &&
@@ -48,11 +48,11 @@ static size_t scan_preamble(const char *text, size_t length) {
  * new id. */
 static bool scan_cell(struct scan *scan, const char *text, size_t length,
                       size_t offset) {
-  struct json *cell CLEANUP(json_done) = NULL;
-  struct buf CLEANUP(buf_free) bytes = BUF_INIT(BUF_NOTEBOOK);
+  CLEANUP(json_done) struct json *cell = NULL;
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_NOTEBOOK);
   if (!parse(text, length, &cell))
     return false;
-  struct json *clean CLEANUP(json_done) = cell_clean(cell);
+  CLEANUP(json_done) struct json *clean = cell_clean(cell);
   const char *id = json_get_text(clean, "id");
   if (id == NULL || cell_write_json(clean, &bytes) < 0 ||
       bytes.length != length || memcmp(bytes.data, text, length) != 0 ||
@@ -120,12 +120,12 @@ static bool rewrite(const struct json *root, struct scan *scan) {
   if (json_get_integer(root, "nbformat", 0) != 4 ||
       json_kind(cells) != JSON_ARRAY)
     return false;
-  struct json *metadata CLEANUP(json_done) =
-      cell_clean_notebook(json_get(root, "metadata"));
+  CLEANUP(json_done)
+  struct json *metadata = cell_clean_notebook(json_get(root, "metadata"));
   cell_write_metadata(metadata, &scan->bytes);
   scan->preamble = scan->bytes.length;
   for (size_t i = 0; i < json_length(cells); i++) {
-    struct json *cell CLEANUP(json_done) = cell_clean(json_at(cells, i));
+    CLEANUP(json_done) struct json *cell = cell_clean(json_at(cells, i));
     size_t outputs = json_length(json_get(json_at(cells, i), "outputs"));
     if (cell == NULL || json_length(json_get(cell, "outputs")) < outputs)
       scan->lossy = true;
@@ -154,7 +154,7 @@ bool scan_notebook(const char *text, size_t length, struct scan *ret) {
     *ret = scan;
     return true;
   }
-  struct json *root CLEANUP(json_done) = NULL;
+  CLEANUP(json_done) struct json *root = NULL;
   struct scan fresh = {.bytes = BUF_INIT(BUF_NOTEBOOK)};
   if (parse(text, length, &root) ? rewrite(root, &fresh)
                                  : salvage(text, good, &scan)) {
@@ -169,7 +169,7 @@ bool scan_notebook(const char *text, size_t length, struct scan *ret) {
 
 void scan_empty(struct scan *ret) {
   *ret = (struct scan){.bytes = BUF_INIT(BUF_NOTEBOOK)};
-  struct json *metadata CLEANUP(json_done) = json_object();
+  CLEANUP(json_done) struct json *metadata = json_object();
   cell_write_metadata(metadata, &ret->bytes);
   ret->preamble = ret->bytes.length;
   append_end(ret);

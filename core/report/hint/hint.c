@@ -123,7 +123,7 @@ static void name_unbound(struct hint *hint) {
 
 static void attribute_missing(struct hint *hint) {
   const char *type = json_get_text(hint->seen, "type");
-  struct buf CLEANUP(buf_free) before = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf before = BUF_INIT(BUF_LINE);
   buf_format(&before, "Close names in %s: ", type ? type : "it");
   add_list(hint->out, buf_string(&before), json_get(hint->seen, "close"), ".");
 }
@@ -357,7 +357,7 @@ int hint_compose(const struct hint_source *source, struct buf *out) {
   struct hint_source known = *source;
   known.ename = source->ename ? source->ename : "";
   const char *status = source->status ? source->status : "";
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   struct hint hint = {&known, seen_of(&known), &text};
   for (size_t i = 0; i < COUNT_OF(statuses); i++)
     if (strcmp(statuses[i].status, status) == 0)

@@ -38,7 +38,7 @@ static void append_literal(const char *text, struct buf *out) {
 }
 
 static void make_expression(void) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   const struct embedded_file *file = embedded_files;
   while (file->path != NULL && strcmp(file->path, PROBE_FILE) != 0)
     file++;
@@ -88,7 +88,7 @@ static int read_literal(const char *literal, size_t length, struct buf *out) {
 
 static struct json *read_answer(const struct json *member) {
   const struct json *plain = json_get(json_get(member, "data"), "text/plain");
-  struct buf CLEANUP(buf_free) text = BUF_INIT(ANSWER_LIMIT);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(ANSWER_LIMIT);
   struct json *answer = NULL;
   struct err err;
   if (json_text(plain) == NULL ||

@@ -30,7 +30,7 @@ static void trim_end(struct buf *text) {
 static void take_plain(const struct json *error, const char *key, size_t limit,
                        struct buf *out) {
   const struct json *value = json_get(error, key);
-  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_KERNEL_MESSAGE);
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (json_text(value) == NULL)
     return;
   ansi_strip(json_text(value), json_text_length(value), &plain);
@@ -98,7 +98,7 @@ static void set_place(struct json *report, const struct chain *chain,
   const struct frame *frame = chain_deepest(chain, &link);
   if (frame == NULL)
     return;
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   frame_write_source(frame, source->code, source->code_length, 0, &text);
   trim_end(&text);
   json_set_integer(report, "line", frame->line);
@@ -120,7 +120,7 @@ void traceback_set_place(struct json *report, const char *code,
   if (line <= 0)
     return;
   struct frame frame = {.kind = FRAME_CELL, .mine = true, .line = line};
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   frame_write_source(&frame, code, code_length, 0, &text);
   trim_end(&text);
   json_set_integer(report, "line", line);
@@ -142,7 +142,7 @@ static struct json *list_causes(const struct chain *chain) {
   struct json *causes = json_array();
   for (size_t i = chain->count;
        i-- > 1 && json_length(causes) < CAUSES_LIMIT;) {
-    struct buf CLEANUP(buf_free) name = BUF_INIT(BUF_LINE);
+    CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
     link_write_name(&chain->links[i - 1], &name);
     json_push(causes, json_string_n(buf_string(&name), name.length));
   }
@@ -155,7 +155,7 @@ static void push_lines(struct json *lines, const char *text, size_t length) {
   while (text < end) {
     const char *line_end = memchr(text, '\n', (size_t)(end - text));
     const char *stop = line_end ? line_end : end;
-    struct buf CLEANUP(buf_free) line = BUF_INIT(BUF_SMALL);
+    CLEANUP(buf_free) struct buf line = BUF_INIT(BUF_SMALL);
     characters_append_line(text, (size_t)(stop - text), LINE_LIMIT, &line);
     json_push(lines, json_string_n(buf_string(&line), line.length));
     text = line_end ? line_end + 1 : end;
@@ -168,7 +168,7 @@ static void cap_lines(struct json *lines) {
   if (count <= LINES_LIMIT)
     return;
   size_t head = LINES_LIMIT / 4, dropped = count - LINES_LIMIT + 1;
-  struct buf CLEANUP(buf_free) marker = BUF_INIT(BUF_LINE);
+  CLEANUP(buf_free) struct buf marker = BUF_INIT(BUF_LINE);
   buf_format(&marker, "[… %zu lines left out …]", dropped);
   json_remove_at(lines, head, dropped - 1);
   json_replace_at(lines, head, json_string(buf_string(&marker)));
@@ -176,7 +176,7 @@ static void cap_lines(struct json *lines) {
 
 static struct json *lines_of(const struct buf *text) {
   struct json *lines = json_array();
-  struct buf CLEANUP(buf_free) capped = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf capped = BUF_INIT(BUF_SMALL);
   characters_append(buf_string(text), text->length, TRACEBACK_LIMIT, &capped);
   push_lines(lines, buf_string(&capped), capped.length);
   cap_lines(lines);
@@ -204,7 +204,7 @@ static void write_as_sent(const struct json *error, const char *heading,
 static struct json *write_traceback(const struct chain *chain,
                                     const struct traceback_source *source,
                                     const char *heading) {
-  struct buf CLEANUP(buf_free) text = BUF_INIT(BUF_KERNEL_MESSAGE);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (source->style == TRACEBACK_MINIMAL)
     buf_text(&text, heading);
   else if (is_python(source))
@@ -219,8 +219,8 @@ static struct json *write_traceback(const struct chain *chain,
  */
 static struct json *start_report(const struct traceback_source *source,
                                  struct chain *chain, struct buf *heading) {
-  struct buf CLEANUP(buf_free) ename = BUF_INIT(BUF_SMALL);
-  struct buf CLEANUP(buf_free) evalue = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf ename = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf evalue = BUF_INIT(BUF_SMALL);
   struct json *report = json_object();
   take_plain(source->error, "ename", NAME_LIMIT, &ename);
   take_plain(source->error, "evalue", MESSAGE_LIMIT, &evalue);
@@ -240,13 +240,13 @@ static struct json *start_report(const struct traceback_source *source,
 
 struct json *traceback_report(const struct traceback_source *given) {
   struct traceback_source source = *given;
-  struct buf CLEANUP(buf_free) code = BUF_INIT(BUF_KERNEL_MESSAGE);
+  CLEANUP(buf_free) struct buf code = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (source.code != NULL)
     ansi_strip(source.code, source.code_length, &code);
   source.code = buf_string(&code);
   source.code_length = code.length;
-  struct chain CLEANUP(chain_free) chain = {0};
-  struct buf CLEANUP(buf_free) heading = BUF_INIT(BUF_SMALL);
+  CLEANUP(chain_free) struct chain chain = {0};
+  CLEANUP(buf_free) struct buf heading = BUF_INIT(BUF_SMALL);
   struct json *report = start_report(&source, &chain, &heading);
   json_set(report, "traceback",
            write_traceback(&chain, &source, buf_string(&heading)));

@@ -189,7 +189,7 @@ static bool is_same_function(const struct frame *frame,
 
 /* A text of the probe without terminal control; NULL gives NULL. */
 static char *plain_copy(const char *text) {
-  struct buf CLEANUP(buf_free) plain = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_SMALL);
   if (text == NULL || ansi_strip(text, strlen(text), &plain) < 0)
     return NULL;
   return buf_take(&plain);

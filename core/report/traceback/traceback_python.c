@@ -219,7 +219,7 @@ static void read_element(const char *text, size_t length, struct chain *chain) {
 void chain_read_python(const struct json *traceback, struct chain *chain) {
   for (size_t i = 0; i < json_length(traceback); i++) {
     const struct json *element = json_at(traceback, i);
-    struct buf CLEANUP(buf_free) plain = BUF_INIT(ELEMENT_LIMIT);
+    CLEANUP(buf_free) struct buf plain = BUF_INIT(ELEMENT_LIMIT);
     if (json_text(element) == NULL ||
         ansi_strip(json_text(element), json_text_length(element), &plain) < 0)
       continue;
