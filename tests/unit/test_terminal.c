@@ -65,7 +65,11 @@ static const struct {
     {"a\x1b", "a"},
     {"a\x1b[3", "a"},
     {"a\x1b[3\nb", "a\x1b[3\nb"},
-    {"a\x1bZb", "a\x1bZb"},
+    {"a\x1b=b\x1bP+q\x1b\\c", "abc"},
+    {"a\x1b\x01"
+     "b",
+     "a\x1b\x01"
+     "b"},
     {"\x1b]0;no end\nx", "\x1b]0;no end\nx"},
     {"\v\f\x1c\x85\a", "\v\f\x1c\x85\a"},
 };

@@ -13,7 +13,6 @@
 #include "core/json/json.h"
 #include "core/report/text.h"
 #include "core/report/traceback/traceback.h"
-#include "core/text/ansi.h"
 #include "core/text/characters.h"
 
 static struct json *parse(const char *text) {
@@ -391,35 +390,6 @@ static void prompt_of_ok_is_nothing(void **state) {
   assert_int_equal(prompt.length, 0);
 }
 
-static void terminal_control_is_stripped(void **state) {
-  (void)state;
-  static const struct {
-    const char *from, *to;
-  } cases[] = {
-      {"\x1b[0;31mred\x1b[0m", "red"},
-      {"\x1b[38;5;28;01mdef\x1b[39;00m f", "def f"},
-      {"a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "alink"},
-      {"a\x1b]0;title\x07z", "az"},
-      {"\x1b(Bx\x1b=y\x1b>z", "xyz"},
-      {"tab\tline\nbell\x07\r\x7f.", "tab\tline\nbell."},
-      {"\xc2\x9b"
-       "31mred\xc2\x85",
-       "red"},
-      {"caf\xc3\xa9 \xc2\xa0 ☃", "caf\xc3\xa9 \xc2\xa0 ☃"},
-      {"end\x1b", "end"},
-      {"end\x1b[", "end"},
-      {"end\x1b[31", "end"},
-      {"\x1b]no end\nnext", "no end\nnext"},
-      {"\x1b[31\nm", "\nm"},
-  };
-  for (size_t i = 0; i < COUNT_OF(cases); i++) {
-    struct buf out = BUF_INIT(BUF_LINE);
-    assert_int_equal(ansi_strip(cases[i].from, strlen(cases[i].from), &out), 0);
-    assert_string_equal(buf_string(&out), cases[i].to);
-    buf_free(&out);
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rows_give_their_text),
@@ -432,7 +402,6 @@ int main(void) {
       cmocka_unit_test(prompt_is_one_page_whatever_comes),
       cmocka_unit_test(prompt_of_an_exception_that_was_only_shown),
       cmocka_unit_test(prompt_of_ok_is_nothing),
-      cmocka_unit_test(terminal_control_is_stripped),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/notebook/terminal/terminal_escape.h"
 #include "core/notebook/terminal/terminal_line.h"
 #include "core/notebook/terminal/terminal_store.h"
+#include "core/text/ansi.h"
 
 /* As many lines as a screen has can be written to again (nested progress bars
  * move the cursor up); what scrolls off is final. A line longer than LONG_LINE
@@ -169,13 +169,13 @@ static void erase_in_line(struct terminal *terminal, size_t mode) {
 }
 
 static void colour(struct terminal *terminal,
-                   const struct terminal_escape *escape, const char *text) {
+                   const struct ansi_sequence *sequence, const char *text) {
   if (!terminal->at_end)
     need_cells(terminal);
   else
-    buf_append(&current(terminal)->text, text, escape->length);
-  terminal_style_apply(&terminal->pen, escape->parameters,
-                       escape->parameters_length);
+    buf_append(&current(terminal)->text, text, sequence->length);
+  terminal_style_apply(&terminal->pen, sequence->parameters,
+                       sequence->parameters_length);
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -210,11 +210,11 @@ static void move_cursor(struct terminal *terminal, char direction,
 /* Applies a complete sequence; those that a notebook has no use for vanish, as
  * they do on a terminal. */
 static void apply(struct terminal *terminal,
-                  const struct terminal_escape *escape, const char *text) {
-  size_t number = escape->number;
-  switch (escape->final) {
+                  const struct ansi_sequence *sequence, const char *text) {
+  size_t number = sequence->number;
+  switch (sequence->final) {
   case 'm':
-    colour(terminal, escape, text);
+    colour(terminal, sequence, text);
     break;
   case 'K':
     erase_in_line(terminal, number);
@@ -226,7 +226,7 @@ static void apply(struct terminal *terminal,
   case 'E':
   case 'F':
   case 'G':
-    move_cursor(terminal, escape->final, number == 0 ? 1 : number);
+    move_cursor(terminal, sequence->final, number == 0 ? 1 : number);
     break;
   default:
     break;
@@ -255,12 +255,22 @@ static size_t pass_through(struct terminal *terminal, const char *text,
   return length + 1;
 }
 
+/* How many bytes at the start are none of \n, \r, \b and ESC. */
+static size_t plain_run(const char *text, size_t length) {
+  static const bool special[256] = {
+      ['\n'] = true, ['\r'] = true, ['\b'] = true, [0x1b] = true};
+  size_t i = 0;
+  while (i < length && !special[(unsigned char)text[i]])
+    i++;
+  return i;
+}
+
 static void write_plain(struct terminal *terminal, const char *text,
                         size_t length) {
   const char *end = text + length;
   text += pass_through(terminal, text, length);
   while (text < end) {
-    size_t run = terminal_plain_run(text, (size_t)(end - text));
+    size_t run = plain_run(text, (size_t)(end - text));
     if (run > 0) {
       put_text(terminal, text, run);
       text += run;
@@ -287,16 +297,16 @@ static size_t take(struct terminal *terminal, const char *text, size_t length) {
     write_plain(terminal, text, plain);
     return plain;
   }
-  struct terminal_escape escape;
-  switch (terminal_escape_read(text, length, &escape)) {
-  case TERMINAL_ESCAPE_INCOMPLETE:
+  struct ansi_sequence sequence;
+  switch (ansi_read(text, length, &sequence)) {
+  case ANSI_INCOMPLETE:
     return 0;
-  case TERMINAL_ESCAPE_NONE:
+  case ANSI_BROKEN:
     put_text(terminal, text, 1);
     return 1;
   default:
-    apply(terminal, &escape, text);
-    return escape.length;
+    apply(terminal, &sequence, text);
+    return sequence.length;
   }
 }
 
