@@ -11,7 +11,7 @@
 
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 #define READ_CHUNK ((size_t)64 << 10)
 

@@ -10,7 +10,7 @@
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 #define ID_ROOM 129 /* 128 bytes and a NUL */
 

@@ -10,9 +10,9 @@
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/conf/conf_table.h"
 #include "core/text/near.h"
-#include "core/text/utf8.h"
 
 /* One reading of one file. inih asks for lines (next_line) and hands back keys
  * (take_key) while it works on the line that it got last, which is how a key

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json_scan.h"
 
 /* `struct json` is json-c's object under a name of our own: it is never
@@ -44,10 +46,10 @@ struct json *json_string(const char *text) {
 }
 
 struct json *json_string_n(const char *text, size_t length) {
-  if (text == NULL || json_utf8_valid(text, length))
+  if (text == NULL || utf8_is_valid(text, length))
     return json_string_valid(text, length);
   CLEANUP(buf_free) struct buf repaired = BUF_INIT(3 * length);
-  json_utf8_repair(text, length, &repaired);
+  utf8_repair(text, length, &repaired);
   return json_string_valid(buf_string(&repaired), repaired.length);
 }
 
@@ -143,8 +145,8 @@ void json_set(struct json *object, const char *key, struct json *value) {
     return;
   }
   CLEANUP(buf_free) struct buf repaired = BUF_INIT(3 * strlen(key));
-  if (!json_utf8_valid(key, strlen(key))) {
-    json_utf8_repair(key, strlen(key), &repaired);
+  if (!utf8_is_valid(key, strlen(key))) {
+    utf8_repair(key, strlen(key), &repaired);
     key = buf_string(&repaired);
   }
   if (json_object_object_add(inner(object), key, inner(value)) != 0)
@@ -161,6 +163,13 @@ void json_set_integer(struct json *object, const char *key, int64_t value) {
 
 void json_set_boolean(struct json *object, const char *key, bool value) {
   json_set(object, key, json_boolean(value));
+}
+
+void json_set_time(struct json *object, const char *key, int64_t wall_us) {
+  char text[CLOCK_ISO_SIZE];
+  if (wall_us != 0)
+    clock_format_iso(wall_us, text);
+  json_set_text(object, key, wall_us == 0 ? NULL : text);
 }
 
 void json_remove(struct json *object, const char *key) {

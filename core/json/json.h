@@ -22,6 +22,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/utf8.h"
 
 struct json;
 
@@ -61,14 +62,6 @@ extern const struct json_rules
 int json_parse(const char *text, size_t length, const struct json_rules *rules,
                struct json **ret, struct err *err);
 
-/* True when the bytes are valid UTF-8 (RFC 3629: no surrogates, no overlong
- * forms, at most U+10FFFF). */
-bool json_utf8_valid(const char *text, size_t length);
-
-/* Appends the bytes with every invalid sequence replaced by one U+FFFD each
- * (maximal subparts, as Python's errors="replace" does). */
-int json_utf8_repair(const char *bytes, size_t length, struct buf *out);
-
 /* json-c counts the bytes of a string in an int, and adds a header. A longer
  * text is an ERR_TOO_LARGE in json_parse; json_string_n must not get one. */
 #define JSON_STRING_MOST ((size_t)INT_MAX - 1024)
@@ -103,6 +96,8 @@ void json_set(struct json *object, const char *key, struct json *value);
 void json_set_text(struct json *object, const char *key, const char *text);
 void json_set_integer(struct json *object, const char *key, int64_t value);
 void json_set_boolean(struct json *object, const char *key, bool value);
+/* RFC 3339, as clock_format_iso writes it; null for the time 0. */
+void json_set_time(struct json *object, const char *key, int64_t wall_us);
 void json_remove(struct json *object, const char *key);
 void json_push(struct json *array, struct json *value);
 /* Replaces element `index` (must exist); takes the reference. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/json/json_scan.h"
 
@@ -42,7 +43,12 @@ struct parser {
 static int parse_value(struct parser *parser, int token, struct json **ret);
 
 static int next_token(struct parser *parser) {
-  return json_scan_next(&parser->scan, parser->err);
+  int token = json_scan_next(&parser->scan, parser->err);
+  if (token == JSON_TOKEN_STRING &&
+      parser->scan.bytes_length > JSON_STRING_MOST)
+    return err_set(parser->err, ERR_TOO_LARGE,
+                   "JSON: a string of 2 GiB at byte %zu", parser->scan.start);
+  return token;
 }
 
 static int expected(struct parser *parser, int token, const char *what) {
@@ -107,7 +113,7 @@ static int push_key(struct parser *parser) {
                      parser->scan.start);
     size_t run = (size_t)(nul - bytes);
     buf_append(&parser->keys, bytes, run);
-    buf_text(&parser->keys, JSON_REPLACEMENT);
+    buf_text(&parser->keys, UTF8_REPLACEMENT);
     bytes += run + 1;
     length -= run + 1;
   }

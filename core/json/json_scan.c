@@ -1,6 +1,22 @@
 #include "core/json/json_scan.h"
 
-#include "core/json/json.h"
+#include "core/base/utf8.h"
+
+size_t json_clean_run(const char *text, size_t length) {
+  size_t run = 0;
+  for (;;) {
+    run += json_plain_run(text + run, length - run);
+    if (run == length || (unsigned char)text[run] < 0x80)
+      return run;
+    /* Text that is not ASCII mostly goes on so. */
+    while (run < length && (unsigned char)text[run] >= 0x80) {
+      size_t step = utf8_length(text + run, length - run);
+      if (step == 0)
+        return run;
+      run += step;
+    }
+  }
+}
 
 void json_scan_open(struct json_scan *scan, const char *text, size_t length,
                     bool tolerant) {
@@ -35,23 +51,7 @@ static bool next_is(const struct json_scan *scan, const char *word) {
 
 static void append_code_point(struct buf *out, uint32_t point) {
   char bytes[4];
-  size_t length = 0;
-  if (point < 0x80) {
-    bytes[length++] = (char)point;
-  } else if (point < 0x800) {
-    bytes[length++] = (char)(0xC0 | (point >> 6));
-    bytes[length++] = (char)(0x80 | (point & 0x3F));
-  } else if (point < 0x10000) {
-    bytes[length++] = (char)(0xE0 | (point >> 12));
-    bytes[length++] = (char)(0x80 | ((point >> 6) & 0x3F));
-    bytes[length++] = (char)(0x80 | (point & 0x3F));
-  } else {
-    bytes[length++] = (char)(0xF0 | (point >> 18));
-    bytes[length++] = (char)(0x80 | ((point >> 12) & 0x3F));
-    bytes[length++] = (char)(0x80 | ((point >> 6) & 0x3F));
-    bytes[length++] = (char)(0x80 | (point & 0x3F));
-  }
-  buf_append(out, bytes, length);
+  buf_append(out, bytes, utf8_encode(point, bytes));
 }
 
 static int hex_value(char digit) {
@@ -161,9 +161,8 @@ static int scan_special(struct json_scan *scan, size_t *run, struct err *err) {
       return -1;
   } else {
     bool valid;
-    scan->offset +=
-        json_utf8_step(scan->text + here, scan->length - here, &valid);
-    buf_text(&scan->scratch, JSON_REPLACEMENT);
+    scan->offset += utf8_step(scan->text + here, scan->length - here, &valid);
+    buf_text(&scan->scratch, UTF8_REPLACEMENT);
   }
   *run = scan->offset;
   return 0;
@@ -191,9 +190,6 @@ static int scan_string(struct json_scan *scan, struct err *err) {
     scan->bytes_length = scan->scratch.length;
   }
   scan->offset++;
-  if (scan->bytes_length > JSON_STRING_MOST)
-    return err_set(err, ERR_TOO_LARGE, "JSON: a string of 2 GiB at byte %zu",
-                   scan->start);
   return JSON_TOKEN_STRING;
 }
 

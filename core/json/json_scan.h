@@ -14,6 +14,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/utf8.h"
 
 enum json_token {
   JSON_TOKEN_END, /* nothing but white space was left */
@@ -53,17 +54,10 @@ void json_scan_close(struct json_scan *scan);
 /* Reads the next token: an enum json_token, or -1 with the fault in *err. */
 int json_scan_next(struct json_scan *scan, struct err *err);
 
-/* Looks at the character at text[0] (length > 0) and returns its length in
- * bytes. *valid is false when it is no UTF-8; the length is then that of the
- * maximal subpart that one U+FFFD replaces (Unicode 15, section 3.9). */
-size_t json_utf8_step(const char *text, size_t length, bool *valid);
-
 /* How many bytes at the start of `text` may stand as they are between the
  * quotes of a JSON string: ends before a quote, a backslash, a control
  * character or invalid UTF-8. */
 size_t json_clean_run(const char *text, size_t length);
-
-#define JSON_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
 
 /* Is there a byte among these eight that is a quote, a backslash, a control
  * character or not ASCII? */

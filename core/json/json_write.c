@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/json/json_scan.h"
 
@@ -31,11 +32,11 @@ static int write_escape(unsigned char byte, struct buf *out) {
  * was. When `out` is full it remembers that itself. */
 static size_t write_special(const char *text, size_t length, struct buf *out) {
   bool valid;
-  size_t step = json_utf8_step(text, length, &valid);
+  size_t step = utf8_step(text, length, &valid);
   if (valid)
     write_escape((unsigned char)text[0], out);
   else
-    buf_text(out, JSON_REPLACEMENT);
+    buf_text(out, UTF8_REPLACEMENT);
   return step;
 }
 

@@ -4,8 +4,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/jupyter/client.h"
-#include "core/text/utf8.h"
 
 /* Between a reply without any sign of life on iopub and the next request. A
  * subscription is effective within milliseconds, so the first look is soon. */

@@ -11,6 +11,7 @@
 
 #include "core/base/mem.h"
 #include "core/mime/mime_table.h"
+#include "core/text/string.h"
 
 /* Everything that tells formats apart stands near the start; libmagic would
  * read up to 7 MiB, and its text checks cost time per byte. */
@@ -49,10 +50,6 @@ void mime_close(struct mime *mime) {
   free(mime);
 }
 
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_one_of(const char *type, const char *const *list) {
   for (; *list != NULL; list++)
     if (strcmp(type, *list) == 0)
@@ -72,8 +69,9 @@ static bool is_sure_medium(const char *type) {
 }
 
 static bool is_medium(const char *type) {
-  return starts_with(type, "image/") || starts_with(type, "audio/") ||
-         starts_with(type, "video/");
+  return string_starts_with(type, "image/") ||
+         string_starts_with(type, "audio/") ||
+         string_starts_with(type, "video/");
 }
 
 static bool is_textual(const char *type) {
@@ -81,7 +79,7 @@ static bool is_textual(const char *type) {
       "application/json",       "application/x-ndjson",
       "application/javascript", "application/x-javascript",
       "application/xml",        NULL};
-  return starts_with(type, "text/") || is_one_of(type, textual);
+  return string_starts_with(type, "text/") || is_one_of(type, textual);
 }
 
 /* Whether the content allows what the extension claims. */
@@ -106,7 +104,7 @@ static bool agrees(const struct mime_row *claimed, const char *content) {
   if (claimed == NULL)
     return false;
   size_t length = strcspn(content, "/");
-  if (starts_with(content, "image/"))
+  if (string_starts_with(content, "image/"))
     length = strlen(content);
   return strncmp(claimed->type, content, length + 1) == 0;
 }
@@ -138,7 +136,7 @@ static const char *plain_text(const char *content) {
       "text/html",          "text/xml",      "text/csv",
       "text/x-shellscript", "text/x-python", "text/rtf",
       "text/x-diff",        "text/calendar", NULL};
-  if (!starts_with(content, "text/") || is_one_of(content, formal))
+  if (!string_starts_with(content, "text/") || is_one_of(content, formal))
     return content;
   return "text/plain";
 }
@@ -146,7 +144,7 @@ static const char *plain_text(const char *content) {
 /* The rule of the header, in one place: what libmagic says about the content
  * (NULL: it failed) and what the name claims (NULL: nothing known). */
 static const char *decide(const char *content, const struct mime_row *claimed) {
-  if (content == NULL || starts_with(content, "inode/"))
+  if (content == NULL || string_starts_with(content, "inode/"))
     content = UNKNOWN;
   content = usual_name(content);
   if (is_medium(content) && !is_sure_medium(content) &&

@@ -181,11 +181,8 @@ static struct json *cellpost_metadata(const struct code_cell *cell) {
 }
 
 static void set_time(struct json *times, const char *key, int64_t wall_us) {
-  if (wall_us == 0)
-    return;
-  char text[CLOCK_ISO_SIZE];
-  clock_format_iso(wall_us, text);
-  json_set_text(times, key, text);
+  if (wall_us != 0)
+    json_set_time(times, key, wall_us);
 }
 
 static struct json *execution_times(const struct code_cell *cell) {

@@ -10,22 +10,15 @@
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/mimebundle.h"
+#include "core/text/string.h"
 
 #define LONG_VALUE ((size_t)64 << 10)
-
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool ends_with(const char *text, const char *suffix) {
-  size_t length = strlen(text), end = strlen(suffix);
-  return length >= end && strcmp(text + length - end, suffix) == 0;
-}
 
 bool media_is_stored(const char *mime, size_t value_bytes) {
   if (strcmp(mime, "text/plain") == 0)
     return false;
-  return starts_with(mime, "image/") || strcmp(mime, "application/pdf") == 0 ||
+  return string_starts_with(mime, "image/") ||
+         strcmp(mime, "application/pdf") == 0 ||
          strcmp(mime, "text/html") == 0 || value_bytes > LONG_VALUE;
 }
 
@@ -35,10 +28,10 @@ static bool is_binary(const char *mime) {
   static const char *const types[] = {"application/pdf", "application/zip",
                                       "application/gzip",
                                       "application/octet-stream"};
-  if (ends_with(mime, "+xml"))
+  if (string_ends_with(mime, "+xml"))
     return false;
   for (size_t i = 0; i < COUNT_OF(families); i++)
-    if (starts_with(mime, families[i]))
+    if (string_starts_with(mime, families[i]))
       return true;
   for (size_t i = 0; i < COUNT_OF(types); i++)
     if (strcmp(mime, types[i]) == 0)
@@ -69,7 +62,7 @@ static int store(int artifacts, const char *mime, const char *content,
                  size_t length, enum fs_sync sync, struct media *ret,
                  struct err *err) {
   struct media media = {.bytes = (int64_t)length,
-                        .image = starts_with(mime, "image/")};
+                        .image = string_starts_with(mime, "image/")};
   crypto_sha256(content, length, media.sha256);
   snprintf(media.mime, sizeof media.mime, "%s", mime);
   snprintf(media.name, sizeof media.name, "%s.%.16s", media.sha256,

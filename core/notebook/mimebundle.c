@@ -4,24 +4,16 @@
 
 #include "core/base/mem.h"
 #include "core/notebook/terminal/terminal_store.h"
-
-static bool starts_with(const char *text, const char *prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-static bool ends_with(const char *text, const char *suffix) {
-  size_t length = strlen(text), end = strlen(suffix);
-  return length >= end && strcmp(text + length - end, suffix) == 0;
-}
+#include "core/text/string.h"
 
 bool mimebundle_is_json(const char *mime) {
   return strcmp(mime, "application/json") == 0 ||
-         (starts_with(mime, "application/") && ends_with(mime, "+json") &&
-          strchr(mime, '\n') == NULL);
+         (string_starts_with(mime, "application/") &&
+          string_ends_with(mime, "+json") && strchr(mime, '\n') == NULL);
 }
 
 bool mimebundle_is_lines(const char *mime) {
-  return starts_with(mime, "text/") ||
+  return string_starts_with(mime, "text/") ||
          strcmp(mime, "application/javascript") == 0 ||
          strcmp(mime, "image/svg+xml") == 0;
 }
@@ -121,7 +113,8 @@ static size_t add_notes(struct json *bundle, const struct buf *notes) {
 }
 
 static bool is_base64(const char *mime) {
-  return (starts_with(mime, "image/") && strcmp(mime, "image/svg+xml") != 0) ||
+  return (string_starts_with(mime, "image/") &&
+          strcmp(mime, "image/svg+xml") != 0) ||
          strcmp(mime, "application/pdf") == 0;
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 struct file {
   char *path;
@@ -245,7 +246,7 @@ static void describe(const struct comparison *comparison,
     mime_of_bytes(NULL, "", 0, file->path, type);
   json_set_text(entry, "mime", type);
   json_set_integer(entry, "bytes", status.st_size);
-  if (json_utf8_valid(file->path, strlen(file->path)))
+  if (utf8_is_valid(file->path, strlen(file->path)))
     workspace_set_uri(entry, comparison->task, file->path);
 }
 

@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 
 static const char *const names[2] = {LAYOUT_LOG ".0", LAYOUT_LOG ".1"};
@@ -89,11 +90,11 @@ void log_ring_tail(int directory, char *text, size_t size) {
   for (size_t i = skipped; i < raw.length; i++)
     if (raw.data[i] == '\0')
       raw.data[i] = ' ';
-  json_utf8_repair(buf_string(&raw) + skipped, raw.length - skipped, &clean);
+  utf8_repair(buf_string(&raw) + skipped, raw.length - skipped, &clean);
   const char *start = buf_string(&clean);
   if (clean.length > size - 1)
     start += clean.length - (size - 1);
-  while (((unsigned char)*start & 0xC0) == 0x80)
+  while (utf8_is_continuation(*start))
     start++;
   snprintf(text, size, "%s", start);
 }

@@ -1,4 +1,5 @@
 /* text_prompt: what a model needs to mend its code, on one page. */
+#include "core/base/utf8.h"
 #include "core/report/text.h"
 
 #include <stdbool.h>
@@ -107,8 +108,8 @@ int text_prompt(const struct text_source *source, struct buf *out) {
       append_survived(source, &front) < 0 ||
       append_hint(source->error, &hint) < 0)
     return -1;
-  size_t taken = characters_count(front.data, front.length) +
-                 characters_count(buf_string(&hint), hint.length);
+  size_t taken = utf8_count(front.data, front.length) +
+                 utf8_count(buf_string(&hint), hint.length);
   int failed = buf_append(out, front.data, front.length);
   failed |= append_output(source,
                           taken < PROMPT_LIMIT ? PROMPT_LIMIT - taken : 0, out);

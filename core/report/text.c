@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/report/passage.h"
 #include "core/text/amount.h"
 #include "core/text/characters.h"
@@ -85,13 +86,13 @@ static size_t marker_room(size_t total, const char *uri) {
                                 .dropped_lines = total,
                                 .total_lines = total};
   append_marker(&most, uri, &marker);
-  return characters_count(buf_string(&marker), marker.length) + 2;
+  return utf8_count(buf_string(&marker), marker.length) + 2;
 }
 
 /* Appends at most `limit` characters of the text; 1 when some were left out. */
 static int append_bounded(const char *text, size_t length, size_t limit,
                           const char *uri, struct buf *out) {
-  size_t total = characters_count(text, length);
+  size_t total = utf8_count(text, length);
   if (total <= limit)
     return buf_append(out, text, length);
   size_t room = marker_room(total, uri);
@@ -112,7 +113,7 @@ static int compose(const struct text_source *source, const struct buf *body,
   CLEANUP(buf_free) struct buf last = BUF_INIT(BUF_SMALL);
   if (compose_last_line(source, &last) < 0)
     return -1;
-  size_t taken = characters_count(buf_string(&last), last.length);
+  size_t taken = utf8_count(buf_string(&last), last.length);
   taken += taken > 0; /* its line end in front */
   size_t start = out->length;
   int cut = append_bounded(buf_string(body), body->length,

@@ -30,13 +30,6 @@ static int start_timeout_ms(const struct engine *engine) {
   return stop_timeout_ms(engine) + (int)(engine->conf->start_timeout * 1000.0);
 }
 
-static void set_time(struct json *object, const char *key, int64_t at) {
-  char text[CLOCK_ISO_SIZE];
-  if (at != 0)
-    clock_format_iso(at, text);
-  json_set_text(object, key, at == 0 ? NULL : text);
-}
-
 static struct json *describe_kernel(struct engine *engine, const char *task) {
   CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   if (kernel_latest(engine->store, task, &kernel, NULL) < 0)
@@ -48,8 +41,8 @@ static struct json *describe_kernel(struct engine *engine, const char *task) {
   json_set_integer(object, "generation", kernel.generation);
   json_set_text(object, "state", alive ? "alive" : "dead");
   json_set_text(object, "kernelspec", kernel.kernelspec);
-  set_time(object, "started", kernel.started_at);
-  set_time(object, "ended", kernel.ended_at);
+  json_set_time(object, "started", kernel.started_at);
+  json_set_time(object, "ended", kernel.ended_at);
   json_set_text(object, "end",
                 kernel.end == KERNEL_END_NONE ? NULL
                                               : kernel_end_name(kernel.end));
@@ -67,11 +60,11 @@ static struct json *describe(struct engine *engine,
   json_set_text(object, "task", task->id);
   json_set_text(object, "kernelspec", task->kernelspec);
   json_set(object, "settings", json_share(task->settings));
-  set_time(object, "created", task->created_at);
+  json_set_time(object, "created", task->created_at);
   json_set_text(object, "created_by", task->created_by);
   json_set_integer(object, "runs", task->runs);
   json_set_integer(object, "failures", failures);
-  set_time(object, "last_run", task->last_run_at);
+  json_set_time(object, "last_run", task->last_run_at);
   json_set_text(object, "last_status", task->last_status);
   json_set_integer(object, "queue", turns_length(engine->turns, task->id));
   json_set(object, "kernel", describe_kernel(engine, task->id));

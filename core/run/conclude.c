@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/control/control.h"
 #include "core/notebook/media.h"
 #include "core/report/text.h"
@@ -188,20 +189,13 @@ static void write_prompt(const struct conclusion *c) {
     json_set_text(c->record->error, "prompt", buf_string(&prompt));
 }
 
-static size_t characters(const struct buf *text) {
-  size_t count = 0;
-  for (size_t i = 0; i < text->length; i++)
-    count += ((unsigned char)text->data[i] & 0xC0) != 0x80;
-  return count;
-}
-
 /* The bounded text; when it leaves something out, the whole becomes an
  * artifact. Returns true and *whole when it did. */
 static bool write_texts(struct conclusion *c, struct media *whole) {
   CLEANUP(buf_free) struct buf full = BUF_INIT(BUF_ANSWER);
   struct text_source source = text_of(c, NULL);
   text_compose_full(&source, &full);
-  if (characters(&full) <= c->text_limit) {
+  if (utf8_count(buf_string(&full), full.length) <= c->text_limit) {
     c->record->text = buf_take(&full);
     return false;
   }

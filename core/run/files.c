@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/notebook/workspace.h"
 #include "core/run/engine_private.h"
 #include "core/run/place.h"
@@ -20,7 +21,7 @@
 
 static bool is_shown(const char *name) {
   return name[0] != '.' && fs_is_name(name) &&
-         json_utf8_valid(name, strlen(name)) && strpbrk(name, "\r\n") == NULL;
+         utf8_is_valid(name, strlen(name)) && strpbrk(name, "\r\n") == NULL;
 }
 
 static int check_path(const char *path, struct err *err) {

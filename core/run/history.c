@@ -5,15 +5,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/run/engine_private.h"
 #include "core/store/task.h"
-
-static void set_time(struct json *object, const char *key, int64_t at) {
-  char text[CLOCK_ISO_SIZE];
-  if (at != 0)
-    clock_format_iso(at, text);
-  json_set_text(object, key, at == 0 ? NULL : text);
-}
 
 /* A number of which `none` means that there is none. */
 static void set_number(struct json *object, const char *key, int64_t value,
@@ -38,13 +32,7 @@ static char *error_line(const struct run_record *run) {
 /* The first characters of the code, cut at the border of one. */
 static struct json *excerpt(const struct run_record *run) {
   enum { MOST = 200 };
-  size_t length = run->code_length;
-  if (length > MOST) {
-    length = MOST;
-    while (length > 0 && ((unsigned char)run->code[length] & 0xC0) == 0x80)
-      length--;
-  }
-  return json_string_n(run->code, length);
+  return json_string_n(run->code, utf8_cut(run->code, run->code_length, MOST));
 }
 
 static struct json *summarize(const struct run_record *run) {
@@ -53,9 +41,9 @@ static struct json *summarize(const struct run_record *run) {
   json_set_text(object, "task", run->task);
   json_set_integer(object, "number", run->number);
   json_set_text(object, "status", run_status_name(run->status));
-  set_time(object, "queued", run->queued_at);
-  set_time(object, "started", run->started_at);
-  set_time(object, "ended", run->ended_at);
+  json_set_time(object, "queued", run->queued_at);
+  json_set_time(object, "started", run->started_at);
+  json_set_time(object, "ended", run->ended_at);
   set_number(object, "wall_ms", wall_ms(run), -1);
   set_number(object, "execution_count", run->execution_count, -1);
   json_set(object, "code", excerpt(run));
@@ -127,10 +115,10 @@ int history_describe_request(struct engine *engine, const char *id,
            run.timeout_ms == 0 ? NULL
                                : json_number((double)run.timeout_ms / 1000.0));
   json_set_text(object, "cell", run.cell);
-  set_time(object, "queued", run.queued_at);
-  set_time(object, "started", run.started_at);
-  set_time(object, "ended", run.ended_at);
-  set_time(object, "stop_asked", run.cancel_requested_at);
+  json_set_time(object, "queued", run.queued_at);
+  json_set_time(object, "started", run.started_at);
+  json_set_time(object, "ended", run.ended_at);
+  json_set_time(object, "stop_asked", run.cancel_requested_at);
   *ret = object;
   return 0;
 }
@@ -148,7 +136,7 @@ int history_hours(struct engine *engine, const struct run_filter *filter,
   struct json *list = json_array();
   for (size_t i = 0; i < count; i++) {
     struct json *hour = json_object();
-    set_time(hour, "at", hours[i].at);
+    json_set_time(hour, "at", hours[i].at);
     json_set_integer(hour, "runs", hours[i].runs);
     json_set_integer(hour, "failed", hours[i].failed);
     json_set(hour, "median_ms", milliseconds(hours[i].median_us));

@@ -5,6 +5,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 static void push(struct late_told *told, const char *run, struct json *output) {
   if (told->list == NULL)
@@ -30,17 +31,13 @@ static size_t size_of(const struct json *output, size_t most) {
   return json_write(output, &written) == 0 ? written.length : most + 1;
 }
 
-/* Where to cut the text for `most` bytes: not within a character. */
-static size_t cut_at(const char *text, size_t most) {
-  while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
-    most--;
-  return most;
-}
-
 /* A copy with as much of the text as there is room for; NULL: none. */
 static struct json *beginning(const struct json *output, size_t most) {
   const char *text = json_text(json_get(output, "text"));
-  size_t length = text == NULL ? 0 : cut_at(text, most);
+  size_t length =
+      text == NULL
+          ? 0
+          : utf8_cut(text, json_text_length(json_get(output, "text")), most);
   if (length == 0)
     return NULL;
   struct json *part = json_object();

@@ -19,13 +19,6 @@ void watch_start_free(struct watch_start *start) {
   *start = (struct watch_start){0};
 }
 
-static void set_time(struct json *object, const char *key, int64_t at) {
-  char text[CLOCK_ISO_SIZE];
-  if (at != 0)
-    clock_format_iso(at, text);
-  json_set_text(object, key, at == 0 ? NULL : text);
-}
-
 static void set_unless_zero(struct json *object, const char *key,
                             int64_t value) {
   json_set(object, key, value == 0 ? NULL : json_integer(value));
@@ -41,8 +34,8 @@ static struct json *describe(const struct run_record *run) {
   json_set_boolean(object, "silent", run->silent);
   json_set_text(object, "section", run->section);
   json_set(object, "code", json_string_n(run->code, run->code_length));
-  set_time(object, "queued", run->queued_at);
-  set_time(object, "started", run->started_at);
+  json_set_time(object, "queued", run->queued_at);
+  json_set_time(object, "started", run->started_at);
   json_set_text(object, "cell", run->cell);
   set_unless_zero(object, "generation", run->generation);
   set_unless_zero(object, "timeout_ms", run->timeout_ms);

@@ -11,6 +11,7 @@
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/store/query.h"
 
 struct statement {
@@ -383,14 +384,14 @@ void statement_bind_bytes(struct statement *statement, const char *name,
   int index = find_parameter(statement, name);
   if (index == 0)
     return;
-  if (json_utf8_valid(text, length)) {
+  if (utf8_is_valid(text, length)) {
     note_bind(statement,
               sqlite3_bind_text64(statement->handle, index, text, length,
                                   SQLITE_STATIC, SQLITE_UTF8));
     return;
   }
   CLEANUP(buf_free) struct buf repaired = BUF_INIT(BUF_ANSWER);
-  if (json_utf8_repair(text, length, &repaired) < 0)
+  if (utf8_repair(text, length, &repaired) < 0)
     note_bind(statement, SQLITE_TOOBIG);
   else
     bind_buffer(statement, index, &repaired);

@@ -4,30 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
+
 /* How far a cut moves to reach a line end: a part of what is kept there. */
 #define NEAR_PART 8
 #define ZERO_WIDTH_JOINER 0x200D
-
-static bool is_continuation(char byte) {
-  return ((unsigned char)byte & 0xC0) == 0x80;
-}
-
-size_t characters_count(const char *text, size_t length) {
-  size_t count = 0;
-  for (size_t i = 0; i < length; i++)
-    count += !is_continuation(text[i]);
-  return count;
-}
-
-size_t characters_offset(const char *text, size_t length, size_t count) {
-  size_t i = 0;
-  while (i < length) {
-    if (!is_continuation(text[i]) && count-- == 0)
-      return i;
-    i++;
-  }
-  return length;
-}
 
 static uint32_t character_at(const char *text, size_t length, size_t offset) {
   unsigned char first = (unsigned char)text[offset];
@@ -36,13 +17,13 @@ static uint32_t character_at(const char *text, size_t length, size_t offset) {
   uint32_t value = first >= 0xF0   ? first & 0x07U
                    : first >= 0xE0 ? first & 0x0FU
                                    : first & 0x1FU;
-  for (size_t i = offset + 1; i < length && is_continuation(text[i]); i++)
+  for (size_t i = offset + 1; i < length && utf8_is_continuation(text[i]); i++)
     value = value << 6 | ((unsigned char)text[i] & 0x3FU);
   return value;
 }
 
 static size_t step_back(const char *text, size_t offset) {
-  while (offset > 0 && is_continuation(text[--offset]))
+  while (offset > 0 && utf8_is_continuation(text[--offset]))
     continue;
   return offset;
 }
@@ -83,7 +64,7 @@ static size_t head_boundary(const char *text, size_t length, size_t offset) {
 static size_t tail_boundary(const char *text, size_t length, size_t offset) {
   size_t moved = offset;
   for (int tries = 0; tries < 16 && joins(text, length, moved); tries++)
-    moved += characters_offset(text + moved, length - moved, 1);
+    moved += utf8_offset(text + moved, length - moved, 1);
   return joins(text, length, moved) ? offset : moved;
 }
 
@@ -107,7 +88,7 @@ static size_t offset_from_end(const char *text, size_t length, size_t count) {
 void characters_cut(const char *text, size_t length, size_t total, size_t keep,
                     struct characters_cut *ret) {
   size_t head = keep / 4, tail = keep - head;
-  size_t head_end = characters_offset(text, length, head);
+  size_t head_end = utf8_offset(text, length, head);
   size_t tail_start = offset_from_end(text, length, tail);
   const char *line_end = memrchr(text + head_end - head_end / NEAR_PART, '\n',
                                  head_end / NEAR_PART);
@@ -125,8 +106,8 @@ void characters_cut(const char *text, size_t length, size_t total, size_t keep,
       .head_end = head_end,
       .tail_start = tail_start,
       .total = total,
-      .dropped = total - characters_count(text, head_end) -
-                 characters_count(text + tail_start, tail_length),
+      .dropped = total - utf8_count(text, head_end) -
+                 utf8_count(text + tail_start, tail_length),
       .total_lines = lines,
       .dropped_lines = lines - count_line_ends(text, head_end) -
                        count_line_ends(text + tail_start, tail_length),
@@ -137,7 +118,7 @@ void characters_cut(const char *text, size_t length, size_t total, size_t keep,
 
 int characters_append(const char *text, size_t length, size_t limit,
                       struct buf *out) {
-  size_t total = characters_count(text, length);
+  size_t total = utf8_count(text, length);
   if (total <= limit)
     return buf_append(out, text, length);
   struct characters_cut cut;
@@ -156,7 +137,7 @@ int characters_append_line(const char *text, size_t length, size_t limit,
                            struct buf *out) {
   const char *line_end = memchr(text, '\n', length);
   size_t line = line_end ? (size_t)(line_end - text) : length;
-  size_t shown = characters_offset(text, line, limit);
+  size_t shown = utf8_offset(text, line, limit);
   if (buf_append(out, text, shown) < 0)
     return -1;
   return shown < length ? buf_text(out, "…") : 0;

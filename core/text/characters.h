@@ -6,11 +6,7 @@
 #include <stddef.h>
 
 #include "core/base/buf.h"
-
-size_t characters_count(const char *text, size_t length);
-
-/* The byte offset behind the first `count` characters (at most length). */
-size_t characters_offset(const char *text, size_t length, size_t count);
+#include "core/base/utf8.h"
 
 /* What is left out when a text is cut to a head and a tail. Bytes in front of
  * head_end and from tail_start on are kept. */

@@ -14,6 +14,7 @@
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/store/task.h"
+#include "core/text/string.h"
 
 /* Names of what is being removed: nobody looks for them. */
 #define DOOMED ".gc-"
@@ -87,14 +88,9 @@ static void walk(const struct gc_files *files, const char *task, int directory,
   closedir(stream);
 }
 
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), wanted = strlen(end);
-  return length >= wanted && strcmp(text + length - wanted, end) == 0;
-}
-
 /* What fs_write_atomic or we ourselves left when we were killed. */
 static bool is_left_behind(const char *name) {
-  return name[0] == '.' && (ends_with(name, ".tmp") ||
+  return name[0] == '.' && (string_ends_with(name, ".tmp") ||
                             strncmp(name, DOOMED, strlen(DOOMED)) == 0);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 #define FOREVER 31536000.0 /* a year, in seconds */
 #define MOST_BYTES 1.0e15
@@ -49,7 +50,7 @@ int execute_body_code(const char *bytes, size_t length,
                       struct err *err) {
   if (length == 0)
     return err_set(err, ERR_INVALID, "the body is empty, there is no code");
-  if (!json_utf8_valid(bytes, length))
+  if (!utf8_is_valid(bytes, length))
     return err_set(err, ERR_INVALID, "the code is not valid UTF-8");
   if (fields_check_code("code", bytes, length, details, err) < 0)
     return -1;

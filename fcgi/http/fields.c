@@ -7,6 +7,7 @@
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/text/near.h"
 #include "fcgi/http/line.h"
 
@@ -28,19 +29,11 @@ static bool has_nul(const struct json *text) {
   return strlen(json_text(text)) != json_text_length(text);
 }
 
-/* Counts characters: every byte of UTF-8 but continuation bytes begins one. */
-static size_t characters(const char *text) {
-  size_t count = 0;
-  for (; *text != '\0'; text++)
-    count += ((unsigned char)*text & 0xc0) != 0x80;
-  return count;
-}
-
 static int read_text(const struct field *field, const struct json *value,
                      void *member, char wanted[WANTED_SIZE]) {
   const char *text = json_text(value);
   bool right = text != NULL && !has_nul(value) && line_is_clean(text);
-  size_t count = right ? characters(text) : 0;
+  size_t count = right ? utf8_count(text, strlen(text)) : 0;
   if (!right || (double)count < field->least || (double)count > field->most)
     return want(wanted,
                 "one line of text, %.0f to %.0f characters, without control "
@@ -66,7 +59,8 @@ static int refuse_nul(const char *bytes, size_t length,
   return want(wanted,
               "code without NUL characters; one stands in line %zu, column "
               "%zu (byte %zu)",
-              line, characters(start) + 1, (size_t)(nul - bytes) + 1);
+              line, utf8_count(start, (size_t)(nul - start)) + 1,
+              (size_t)(nul - bytes) + 1);
 }
 
 static int read_code(const struct json *value, struct field_code *member,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 struct range {
   uint32_t first, last;

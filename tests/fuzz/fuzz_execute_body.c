@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "fcgi/handlers/execute_body.h"
 #include "fcgi/http/host.h"
 #include "fcgi/transport/accept.h"
@@ -34,7 +35,7 @@ static void read_json(const char *bytes, size_t size) {
   struct run_request request = {.task = "t"};
   execute_body_fill(&body, &request);
   check(request.code != NULL);
-  check(json_utf8_valid(request.code, request.code_length));
+  check(utf8_is_valid(request.code, request.code_length));
   check(request.timeout > 0 || request.timeout < 0);
   check(request.text_limit >= 0 && request.outputs >= 0);
   check(request.section == NULL || strpbrk(request.section, "\r\n") == NULL);
@@ -44,7 +45,7 @@ static void read_code(const char *bytes, size_t size) {
   struct err err = {.kind = ERR_NONE};
   struct execute_body body;
   if (execute_body_code(bytes, size, &body, NULL, &err) == 0)
-    check(body.code.length == size && json_utf8_valid(bytes, size));
+    check(body.code.length == size && utf8_is_valid(bytes, size));
   else
     check(err.kind == ERR_INVALID);
 }

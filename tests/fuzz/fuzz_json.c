@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 
 #define MOST ((size_t)16 << 20)
@@ -27,7 +28,7 @@ static void require(bool holds, const char *what) {
 }
 
 static struct json *read_again(const struct buf *text) {
-  require(json_utf8_valid(text->data, text->length), "output is UTF-8");
+  require(utf8_is_valid(text->data, text->length), "output is UTF-8");
   struct json *value = NULL;
   struct err err = {0};
   if (json_parse(text->data, text->length, &again, &value, &err) < 0) {
@@ -70,15 +71,15 @@ static void check_string(const char *text, size_t length) {
   CLEANUP(buf_free) struct buf literal = BUF_INIT(MOST);
   CLEANUP(buf_free) struct buf repaired = BUF_INIT(MOST);
   require(json_write_string(text, length, &literal) == 0, "a literal fits");
-  require(json_utf8_repair(text, length, &repaired) == 0, "a repair fits");
-  require(json_utf8_valid(repaired.data, repaired.length),
+  require(utf8_repair(text, length, &repaired) == 0, "a repair fits");
+  require(utf8_is_valid(repaired.data, repaired.length),
           "repaired text is UTF-8");
   CLEANUP(json_done) struct json *back = read_again(&literal);
   require(json_text_length(back) == repaired.length &&
               memcmp(json_text(back), buf_string(&repaired), repaired.length) ==
                   0,
           "a literal reads as the repaired text");
-  if (json_utf8_valid(text, length))
+  if (utf8_is_valid(text, length))
     require(repaired.length == length &&
                 memcmp(buf_string(&repaired), text, length) == 0,
             "valid text needs no repair");

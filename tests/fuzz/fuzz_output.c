@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/notebook/cell.h"
 #include "core/notebook/cell_clean.h"
@@ -94,7 +95,7 @@ static void check_cell(const struct json *outputs) {
   CLEANUP(buf_free) struct buf again = BUF_INIT(BUF_NOTEBOOK);
   CLEANUP(json_done) struct json *parsed = NULL;
   require(cell_write_code(&cell, &text) == 0);
-  require(json_utf8_valid(text.data, text.length));
+  require(utf8_is_valid(text.data, text.length));
   require(json_parse(text.data, text.length, &JSON_RULES_STORE, &parsed,
                      NULL) == 0);
   CLEANUP(json_done) struct json *clean = cell_clean(parsed);

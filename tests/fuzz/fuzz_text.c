@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/report/text.h"
 #include "core/text/characters.h"
@@ -55,8 +56,8 @@ static struct json *output_of(uint8_t kind, struct json *text) {
 }
 
 static void check_text(const struct buf *text, size_t most) {
-  if (!json_utf8_valid(buf_string(text), text->length) ||
-      characters_count(buf_string(text), text->length) > most ||
+  if (!utf8_is_valid(buf_string(text), text->length) ||
+      utf8_count(buf_string(text), text->length) > most ||
       (text->length > 0 && memchr(text->data, 0x1B, text->length)))
     abort();
 }
@@ -73,8 +74,8 @@ static void compose_and_check(const struct text_source *source) {
   check_text(&text, source->limit < LEAST_LIMIT ? LEAST_LIMIT : source->limit);
   check_text(&full, SIZE_MAX);
   check_text(&prompt, 4000);
-  if (cut == 0 && characters_count(buf_string(&text), text.length) >
-                      characters_count(buf_string(&full), full.length))
+  if (cut == 0 && utf8_count(buf_string(&text), text.length) >
+                      utf8_count(buf_string(&full), full.length))
     abort();
 }
 

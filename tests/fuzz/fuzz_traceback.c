@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/report/hint/hint.h"
 #include "core/report/traceback/traceback.h"
@@ -41,7 +42,7 @@ static void check_text(const struct json *value, size_t most) {
   size_t length = json_text_length(value);
   if (text == NULL)
     return;
-  if (!json_utf8_valid(text, length) || characters_count(text, length) > most ||
+  if (!utf8_is_valid(text, length) || utf8_count(text, length) > most ||
       memchr(text, 0x1B, length) || memchr(text, 0, length))
     abort();
 }
@@ -57,8 +58,8 @@ static void check(const struct json *report) {
     abort();
   for (size_t i = 0; i < json_length(lines); i++) {
     check_text(json_at(lines, i), 1001);
-    characters += characters_count(json_text(json_at(lines, i)),
-                                   json_text_length(json_at(lines, i)));
+    characters += utf8_count(json_text(json_at(lines, i)),
+                             json_text_length(json_at(lines, i)));
   }
   if (characters > 16000)
     abort();
@@ -80,7 +81,7 @@ static void report_and_check(const struct traceback_source *source) {
       .evalue = json_get_text(source->error, "evalue"),
       .probe = source->probe};
   hint_compose(&hint_source, &hint);
-  if (!json_utf8_valid(buf_string(&hint), hint.length))
+  if (!utf8_is_valid(buf_string(&hint), hint.length))
     abort();
 }
 

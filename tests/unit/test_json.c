@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 
 #define U_FFFD "\xEF\xBF\xBD"
@@ -50,8 +51,8 @@ static void utf8_is_judged_and_repaired_as_python_does(void **state) {
     size_t length = cases[i].length;
     bool valid = cases[i].repaired == NULL;
     CLEANUP(buf_free) struct buf out = BUF_INIT(100);
-    assert_int_equal(json_utf8_valid(bytes, length), valid);
-    assert_int_equal(json_utf8_repair(bytes, length, &out), 0);
+    assert_int_equal(utf8_is_valid(bytes, length), valid);
+    assert_int_equal(utf8_repair(bytes, length, &out), 0);
     assert_string_equal(buf_string(&out), valid ? bytes : cases[i].repaired);
     CLEANUP(json_done) struct json *value = json_string_n(bytes, length);
     assert_int_equal(json_text_length(value), out.length);
@@ -63,7 +64,7 @@ static void repair_into_a_full_buffer_changes_nothing(void **state) {
   (void)state;
   CLEANUP(buf_free) struct buf out = BUF_INIT(4);
   assert_int_equal(buf_text(&out, "x"), 0);
-  assert_int_equal(json_utf8_repair(TEXT("y\xFF"), &out), -1);
+  assert_int_equal(utf8_repair(TEXT("y\xFF"), &out), -1);
   assert_string_equal(buf_string(&out), "x");
 }
 

@@ -1,6 +1,7 @@
 /* The client against the scripted kernel: what real kernels do rarely. */
 #include <fcntl.h>
 
+#include "core/base/utf8.h"
 #include "tests/unit/kernel_fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -94,7 +95,7 @@ static void invalid_utf8_arrives_repaired(void **state) {
   run_code(&kernel, "scenario: invalid-utf8", &outcome);
   assert_true(client_finished(&outcome.execution));
   assert_true(
-      json_utf8_valid(outcome.transcript.data, outcome.transcript.length));
+      utf8_is_valid(outcome.transcript.data, outcome.transcript.length));
   assert_memory_equal(outcome.transcript.data, "[stream]a\xEF\xBF\xBD b", 14);
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/jupyter/wire.h"
 
 static const struct wire_key secret = {.bytes = "0123456789abcdef", .size = 16};
@@ -270,7 +271,7 @@ static void invalid_utf8_is_repaired_after_the_check(void **state) {
   CLEANUP(message_free) struct message message = {0};
   assert_int_equal(decode(&draft, &secret, &message, NULL), 0);
   const char *text = json_get_text(message.content, "text");
-  assert_true(json_utf8_valid(text, strlen(text)));
+  assert_true(utf8_is_valid(text, strlen(text)));
   assert_memory_equal(text,
                       "a\xEF\xBF\xBD"
                       "b \xEF\xBF\xBD",

@@ -15,7 +15,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/log.h"
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 /* A datagram socket keeps the border of each write. */
 static int ends[2];

@@ -10,6 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/report/text.h"
 #include "core/report/traceback/traceback.h"
@@ -240,14 +241,14 @@ static void bounds_hold_at_every_limit(void **state) {
     else
       buf_text(&printed, "é☃😀e\u0301");
   struct json *outputs = stream_of(printed.data, printed.length);
-  size_t all = characters_count(printed.data, printed.length);
+  size_t all = utf8_count(printed.data, printed.length);
   for (size_t limit = 0; limit < all + 10; limit += 3) {
     struct text_source source = {
         .status = "ok", .outputs = outputs, .limit = limit};
     struct buf text = BUF_INIT(BUF_SMALL);
     assert_int_equal(text_compose(&source, &text), 0);
-    assert_true(json_utf8_valid(buf_string(&text), text.length));
-    size_t count = characters_count(buf_string(&text), text.length);
+    assert_true(utf8_is_valid(buf_string(&text), text.length));
+    size_t count = utf8_count(buf_string(&text), text.length);
     assert_true(count <= (limit > 80 ? limit : 80));
     if (limit >= all)
       assert_string_equal(buf_string(&text), printed.data);
@@ -275,8 +276,7 @@ static void a_cut_never_parts_what_combines(void **state) {
   (void)state;
   struct characters_cut cut;
   const char *text = "ab👩\u200D🚀cdefghijklmnop";
-  characters_cut(text, strlen(text), characters_count(text, strlen(text)), 16,
-                 &cut);
+  characters_cut(text, strlen(text), utf8_count(text, strlen(text)), 16, &cut);
   assert_int_equal(cut.head_end, 2);
   assert_string_equal(text + cut.tail_start, "efghijklmnop");
   assert_int_equal(cut.dropped, 5);
@@ -358,7 +358,7 @@ static void prompt_is_one_page_whatever_comes(void **state) {
                                .kernel_reason = noise};
   struct buf prompt = BUF_INIT(BUF_SMALL);
   assert_int_equal(text_prompt(&source, &prompt), 0);
-  assert_in_range(characters_count(prompt.data, prompt.length), 2500, 4000);
+  assert_in_range(utf8_count(prompt.data, prompt.length), 2500, 4000);
   buf_free(&prompt);
   json_free(files);
   json_free(error);

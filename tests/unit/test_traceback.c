@@ -1,5 +1,6 @@
 /* Errors of real kernels, IPython 7 to 9 in every mode and IRkernel, told for
  * a model. */
+#include "core/base/utf8.h"
 #include "tests/unit/traceback_fixture.h"
 
 #include <dirent.h>
@@ -89,13 +90,13 @@ static void check_bounds(const char *name, const struct json *report) {
   char *text = fixture_lines(report);
   size_t length = strlen(text);
   if (json_length(lines) == 0 || json_length(lines) > 200 ||
-      characters_count(text, length) > 16000)
+      utf8_count(text, length) > 16000)
     fail_msg("%s: %zu lines, %zu bytes", name, json_length(lines), length);
-  if (characters_count(json_text(evalue), json_text_length(evalue)) > 2000)
+  if (utf8_count(json_text(evalue), json_text_length(evalue)) > 2000)
     fail_msg("%s: evalue is too long", name);
   if (strpbrk(text, "\x1b\x07\r") || strpbrk(json_text(evalue), "\x1b\x07\r"))
     fail_msg("%s: terminal control is left", name);
-  if (!json_utf8_valid(text, length))
+  if (!utf8_is_valid(text, length))
     fail_msg("%s: broken UTF-8", name);
   free(text);
 }
@@ -348,7 +349,7 @@ static void a_huge_message_keeps_both_ends(void **state) {
   json_free(report);
   report = fixture_report("ipython-8.5/big_message", TRACEBACK_CONTEXT);
   evalue = json_get_text(report, "evalue");
-  assert_int_equal(characters_count(evalue, strlen(evalue)) / 10, 197);
+  assert_int_equal(utf8_count(evalue, strlen(evalue)) / 10, 197);
   assert_non_null(strstr(evalue, "x[… 298060 characters left out …]x"));
   json_free(report);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 void terminal_line_init(struct terminal_line *line,
                         const struct terminal_style *start) {
@@ -48,15 +48,7 @@ static size_t decode(const char *text, size_t length, uint32_t *character) {
 
 static int encode(uint32_t character, struct buf *out) {
   char bytes[4];
-  size_t size = character < 0x80      ? 1
-                : character < 0x800   ? 2
-                : character < 0x10000 ? 3
-                                      : 4;
-  static const unsigned char lead[5] = {0, 0, 0xc0, 0xe0, 0xf0};
-  for (size_t i = size; i-- > 1; character >>= 6)
-    bytes[i] = (char)(0x80 | (character & 0x3f));
-  bytes[0] = (char)(lead[size] | character);
-  return buf_append(out, bytes, size);
+  return buf_append(out, bytes, utf8_encode(character, bytes));
 }
 
 /* The length of "ESC [ parameters m" at the start of the text, else 0. */

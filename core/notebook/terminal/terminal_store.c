@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 /* How far a cut may move to reach a line end: a quarter of the head (what it
  * gives up, the tail may keep), and at most a screenful of the tail. */
@@ -24,10 +25,6 @@ void terminal_store_free(struct terminal_store *store) {
   buf_free(&store->tail);
 }
 
-static bool is_continuation(char byte) {
-  return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 /* The start of the CSI sequence that reaches across `at`, or `at`. */
 static size_t sequence_start(const char *text, size_t at) {
   size_t lowest = at > LONGEST_SEQUENCE ? at - LONGEST_SEQUENCE : 0;
@@ -46,14 +43,14 @@ size_t terminal_cut_before(const char *text, size_t length, size_t at) {
   if (at >= length)
     return length;
   size_t cut = at;
-  for (int i = 0; i < 3 && cut > 0 && is_continuation(text[cut]); i++)
+  for (int i = 0; i < 3 && cut > 0 && utf8_is_continuation(text[cut]); i++)
     cut--;
   return sequence_start(text, cut);
 }
 
 size_t terminal_cut_after(const char *text, size_t length, size_t at) {
   size_t cut = at;
-  for (int i = 0; i < 3 && cut < length && is_continuation(text[cut]); i++)
+  for (int i = 0; i < 3 && cut < length && utf8_is_continuation(text[cut]); i++)
     cut++;
   if (cut >= length || sequence_start(text, cut) == cut)
     return cut < length ? cut : length;

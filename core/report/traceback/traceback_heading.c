@@ -5,15 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-
-static bool starts_with(const char *text, const char *start) {
-  return strncmp(text, start, strlen(start)) == 0;
-}
-
-static bool ends_with(const char *text, const char *end) {
-  size_t length = strlen(text), size = strlen(end);
-  return length >= size && strcmp(text + length - size, end) == 0;
-}
+#include "core/text/string.h"
 
 /* ", in f(x)" or " in f" or nothing: what stands behind the place. The top
  * level has no name of its own: <module>, <cell line: 2>. */
@@ -78,9 +70,11 @@ static void classify_file(struct frame *frame) {
   for (size_t i = 0; i < COUNT_OF(places); i++)
     if (strstr(file, places[i]) != NULL)
       frame->kind = FRAME_LIBRARY;
-  if (starts_with(file, "<frozen ") || starts_with(file, "<decorator-gen-") ||
-      starts_with(file, "<__array_function__") ||
-      ((ends_with(file, ".pyx") || ends_with(file, ".pxi")) && file[0] != '/'))
+  if (string_starts_with(file, "<frozen ") ||
+      string_starts_with(file, "<decorator-gen-") ||
+      string_starts_with(file, "<__array_function__") ||
+      ((string_ends_with(file, ".pyx") || string_ends_with(file, ".pxi")) &&
+       file[0] != '/'))
     frame->kind = FRAME_LIBRARY;
 }
 

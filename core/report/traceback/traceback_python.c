@@ -6,6 +6,7 @@
  * traceback is not taken for one. Formats: IPython/core/ultratb.py and
  * tbtools.py of 7.34, 8.0, 8.4, 8.5, 8.37 and 9.18; tests/fixtures/tracebacks
  * holds what they sent. */
+#include "core/base/utf8.h"
 #include "core/report/traceback/frames.h"
 
 #include <ctype.h>
@@ -57,10 +58,7 @@ static bool read_caret(struct cursor line, size_t *offset) {
   for (const char *at = line.at; at < line.end; at++)
     if (!isspace((unsigned char)*at) && *at != '^')
       return false;
-  size_t characters = 0;
-  for (const char *at = line.at; at < caret; at++)
-    characters += ((unsigned char)*at & 0xC0) != 0x80;
-  *offset = characters;
+  *offset = utf8_count(line.at, (size_t)(caret - line.at));
   return true;
 }
 

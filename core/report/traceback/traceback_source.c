@@ -1,6 +1,7 @@
 /* The source around the place of an error, as a model reads it:
  *      1 a = 1
  *   -> 2 b = a / 0 */
+#include "core/base/utf8.h"
 #include "core/report/traceback/frames.h"
 
 #include <string.h>
@@ -37,7 +38,7 @@ static int write_caret(int64_t column, int width, unsigned indent,
     return 0;
   int failed = buf_format(out, "%*s", (int)indent + width + 4, "");
   for (size_t i = 0; i < length && column > 1; i++) {
-    if (((unsigned char)text[i] & 0xC0) == 0x80)
+    if (utf8_is_continuation(text[i]))
       continue;
     failed |= buf_byte(out, text[i] == '\t' ? '\t' : ' ');
     column--;
