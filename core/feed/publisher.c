@@ -86,7 +86,8 @@ static bool lead(struct publisher *publisher) {
   if (publisher->leads)
     return true;
   if (publisher->lock < 0) {
-    char *CLEANUP(mem_free_pointer) path =
+    CLEANUP(mem_free_pointer)
+    char *path =
         mem_format("%s/" LAYOUT_PUBLISHER_LOCK, publisher->conf->run_directory);
     publisher->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
   }

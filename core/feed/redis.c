@@ -37,7 +37,7 @@ static char *split(const char *address, int *port) {
 
 bool redis_is_address(const char *address) {
   int port;
-  char *CLEANUP(mem_free_pointer) host = split(address, &port);
+  CLEANUP(mem_free_pointer) char *host = split(address, &port);
   return address[0] == '/' || host != NULL;
 }
 
@@ -45,7 +45,7 @@ static redisContext *connect_to(const char *address) {
   if (address[0] == '/')
     return redisConnectUnixWithTimeout(address, patience);
   int port = 0;
-  char *CLEANUP(mem_free_pointer) host = split(address, &port);
+  CLEANUP(mem_free_pointer) char *host = split(address, &port);
   return host == NULL ? NULL : redisConnectWithTimeout(host, port, patience);
 }
 

@@ -41,7 +41,7 @@ static struct json *normal(const struct json *outputs, bool counts) {
 }
 
 bool outputs_agree(const struct json *a, const struct json *b, bool counts) {
-  struct json *CLEANUP(json_done) first = normal(a, counts);
-  struct json *CLEANUP(json_done) second = normal(b, counts);
+  CLEANUP(json_done) struct json *first = normal(a, counts);
+  CLEANUP(json_done) struct json *second = normal(b, counts);
   return json_equal(first, second);
 }

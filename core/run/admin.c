@@ -68,10 +68,11 @@ static struct json *describe(struct engine *engine,
   json_set_text(object, "last_status", task->last_status);
   json_set_integer(object, "queue", turns_length(engine->turns, task->id));
   json_set(object, "kernel", describe_kernel(engine, task->id));
-  char *CLEANUP(mem_free_pointer) notebook =
+  CLEANUP(mem_free_pointer)
+  char *notebook =
       mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, task->id);
-  char *CLEANUP(mem_free_pointer) files =
-      mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_FILES "/", task->id);
+  CLEANUP(mem_free_pointer)
+  char *files = mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_FILES "/", task->id);
   json_set_text(object, "notebook", notebook);
   json_set_text(object, "files", files);
   return object;
@@ -92,12 +93,12 @@ int admin_put_task(struct engine *engine, const char *task,
   const char *name = json_get_text(settings, "kernelspec");
   if (name == NULL)
     name = engine->conf->kernelspec;
-  struct kernelspec *CLEANUP(kernelspec_done) spec = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   struct err fault = {0};
   if (kernelspec_find(engine->conf->kernelspec_path, name, &spec, &fault) < 0)
     return err_set(err, ERR_FIELD, "kernelspec: %.400s", fault.text);
-  struct json *CLEANUP(json_done) kept =
-      settings == NULL ? json_object() : json_copy(settings);
+  CLEANUP(json_done)
+  struct json *kept = settings == NULL ? json_object() : json_copy(settings);
   json_remove(kept, "kernelspec");
   int made = task_put(engine->store, task, spec->name, kept, by, err);
   if (made < 0)
@@ -206,7 +207,7 @@ int admin_interrupt_task(struct engine *engine, const char *task,
   CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
-  struct json *CLEANUP(json_done) kernel = describe_kernel(engine, task);
+  CLEANUP(json_done) struct json *kernel = describe_kernel(engine, task);
   const char *state = json_get_text(kernel, "state");
   if (state == NULL || strcmp(state, "alive") != 0)
     return err_set(err, ERR_CONFLICT, "task %s has no living kernel", task);
@@ -232,11 +233,11 @@ int admin_restart_task(struct engine *engine, const char *task, const char *by,
   CLEANUP(task_record_free) struct task_record record = {0};
   if (task_get(engine->store, task, &record, err) < 0)
     return -1;
-  char *CLEANUP(mem_free_pointer) reason =
-      mem_format("restarted at the request of %s", by);
+  CLEANUP(mem_free_pointer)
+  char *reason = mem_format("restarted at the request of %s", by);
   drop_channel(engine, task);
-  struct control_kernel *CLEANUP(mem_free_pointer) fresh =
-      mem_new(sizeof *fresh);
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *fresh = mem_new(sizeof *fresh);
   if (control_restart(engine->keeper_socket, task, reason,
                       start_timeout_ms(engine), fresh, err) < 0)
     return -1;

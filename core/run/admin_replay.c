@@ -13,7 +13,7 @@
 static int make_replay(struct engine *engine, const char *task, const char *id,
                        struct replay_record *ret, struct err *err) {
   struct lease lease;
-  char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
+  CLEANUP(mem_free_pointer) char *stderr_tail = NULL;
   if (replay_get(engine->store, id, ret, err) < 0)
     return -1;
   if (ret->status != REPLAY_ASKED)
@@ -41,7 +41,7 @@ static int restart_and_replay(struct engine *engine, const char *task,
                               struct json **ret, struct err *err) {
   char id[ID_UUID_SIZE];
   id_new(id);
-  struct json *CLEANUP(json_done) answer = NULL;
+  CLEANUP(json_done) struct json *answer = NULL;
   CLEANUP(replay_record_free) struct replay_record record = {0};
   if (restart(engine, task, by, id, &answer, err) < 0 ||
       turn_wait(turn, err) < 0 ||

@@ -154,7 +154,8 @@ struct json *answer_build(const struct run_record *record,
            record->late_told == NULL ? json_array()
                                      : json_share(record->late_told));
   json_set_integer(answer, "late_count", record->late_outputs);
-  char *CLEANUP(mem_free_pointer) notebook =
+  CLEANUP(mem_free_pointer)
+  char *notebook =
       mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, record->task);
   json_set_text(answer, "notebook", notebook);
   return answer;
@@ -167,8 +168,9 @@ struct json *answer_images(const char *task, const struct media *media,
     if (!media[i].image)
       continue;
     struct json *image = json_object();
-    char *CLEANUP(mem_free_pointer) uri = mem_format(
-        "/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s", task, media[i].name);
+    CLEANUP(mem_free_pointer)
+    char *uri = mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s", task,
+                           media[i].name);
     json_set_text(image, "mime", media[i].mime);
     json_set_text(image, "uri", uri);
     bool sized = media[i].width != 0 && media[i].height != 0;
@@ -221,7 +223,7 @@ static void resolve_data(int task_directory, struct json *data) {
   void *state = NULL;
   const char *mime;
   struct json *value;
-  struct json *CLEANUP(json_done) found = json_object();
+  CLEANUP(json_done) struct json *found = json_object();
   while (json_next(data, &state, &mime, &value)) {
     const char *name = reference_name(value);
     if (name != NULL)

@@ -28,7 +28,7 @@ static bool is_of(const char *id, const char *first) {
 
 int cells_add_section(struct notebook *notebook, const char *section,
                       struct err *err) {
-  char *CLEANUP(mem_free_pointer) heading = mem_format("## %s", section);
+  CLEANUP(mem_free_pointer) char *heading = mem_format("## %s", section);
   char digest[CRYPTO_SHA256_HEX], first[SECTION_ID_SIZE];
   crypto_sha256(heading, strlen(heading), digest);
   snprintf(first, sizeof first, NOTEBOOK_SECTION "%.16s", digest);
@@ -101,9 +101,9 @@ static int append_in_turn(struct engine *engine, struct addition *addition,
 
 static int record(struct engine *engine, const struct addition *addition,
                   struct err *err) {
-  char *CLEANUP(mem_free_pointer) task = mem_copy_text(addition->task);
+  CLEANUP(mem_free_pointer) char *task = mem_copy_text(addition->task);
   char kind[] = "cell.added";
-  struct json *CLEANUP(json_done) content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "cell", addition->id);
   json_set_text(content, "cell_type", "markdown");
   json_set(content, "source",
@@ -135,7 +135,8 @@ static struct json *describe(struct engine *engine,
   struct json *object = json_object();
   json_set_text(object, "task", addition->task);
   json_set_text(object, "cell", addition->id);
-  char *CLEANUP(mem_free_pointer) notebook =
+  CLEANUP(mem_free_pointer)
+  char *notebook =
       mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_NOTEBOOK, addition->task);
   json_set_text(object, "notebook", notebook);
   json_set(object, "notes", notes);

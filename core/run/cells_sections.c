@@ -77,7 +77,7 @@ static void add_run(struct section *section, const struct run_record *run) {
 
 /* The report's own way to cut: head, tail and a marker between them. */
 static struct json *bounded(const struct buf *text, int64_t limit) {
-  struct json *CLEANUP(json_done) outputs = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   struct json *output = json_object();
   json_set_text(output, "output_type", "stream");
   json_set_text(output, "name", "stdout");

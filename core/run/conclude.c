@@ -61,7 +61,7 @@ static void look_at_rules(struct conclusion *c) {
   const struct engine *engine = c->drive->engine;
   if (record->status != RUN_ERROR || c->drive->died || !may_be_interrupted(c))
     return;
-  struct control_kernel *CLEANUP(mem_free_pointer) told = mem_new(sizeof *told);
+  CLEANUP(mem_free_pointer) struct control_kernel *told = mem_new(sizeof *told);
   if (control_status(engine->keeper_socket, c->drive->lease->kernel.id, told,
                      NULL) < 0)
     return;
@@ -136,7 +136,7 @@ static size_t list_files(struct conclusion *c) {
   size_t omitted = 0;
   if (c->before == NULL || c->files_directory < 0)
     return 0;
-  struct workspace *CLEANUP(workspace_done) after = NULL;
+  CLEANUP(workspace_done) struct workspace *after = NULL;
   struct err err = {0};
   if (workspace_scan(c->files_directory, (size_t)engine->conf->files_scanned,
                      &after, &err) < 0) {
@@ -206,10 +206,11 @@ static bool write_texts(struct conclusion *c, struct media *whole) {
                        &err) >= 0;
   if (!stored)
     drive_note(c->drive, "the full text is not stored: %s", err.text);
-  char *CLEANUP(mem_free_pointer) uri =
-      stored ? mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s",
-                          c->record->task, whole->name)
-             : NULL;
+  CLEANUP(mem_free_pointer)
+  char *uri = stored
+                  ? mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s",
+                               c->record->task, whole->name)
+                  : NULL;
   source.full_text_uri = uri;
   CLEANUP(buf_free) struct buf bounded = BUF_INIT(BUF_ANSWER);
   text_compose(&source, &bounded);
@@ -271,11 +272,14 @@ static size_t list_artifacts(const struct media *media, size_t count,
 static void write_registry(struct conclusion *c, const struct media *media,
                            size_t media_count, const struct media *whole,
                            bool has_whole) {
-  struct artifact_record *CLEANUP(mem_free_pointer) artifacts =
+  CLEANUP(mem_free_pointer)
+  struct artifact_record *artifacts =
       mem_array(media_count + 1, sizeof *artifacts);
-  struct run_display *CLEANUP(mem_free_pointer) displays =
+  CLEANUP(mem_free_pointer)
+  struct run_display *displays =
       mem_array(json_length(c->outputs), sizeof *displays);
-  struct json *CLEANUP(json_done) references =
+  CLEANUP(json_done)
+  struct json *references =
       answer_with_references(c->outputs, media, media_count);
   struct event_record *events = NULL;
   live_lock(c->drive->live);
@@ -318,7 +322,7 @@ void conclude(struct conclusion *c) {
   record->ended_by = mem_copy_text(c->drive->ended_by);
   describe_death(c->drive, record);
   measure(c);
-  struct media *CLEANUP(mem_free_pointer) media = NULL;
+  CLEANUP(mem_free_pointer) struct media *media = NULL;
   size_t media_count = 0;
   struct err err = {0};
   if (media_store(c->task_directory, c->outputs, engine_sync(c->drive->engine),

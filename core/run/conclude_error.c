@@ -42,7 +42,8 @@ static struct json *own_error(const struct conclusion *c) {
       continue;
     struct json *error = json_object();
     json_set_text(error, "ename", names[i].ename);
-    char *CLEANUP(mem_free_pointer) text =
+    CLEANUP(mem_free_pointer)
+    char *text =
         record->status == RUN_TIMEOUT
             ? mem_format("the cell did not end within %g s",
                          (double)record->timeout_ms / 1000.0)
@@ -78,7 +79,7 @@ static struct json *probe(const struct conclusion *c, const char *language,
   const char *expression = hint_probe_expression(language, ename);
   if (expression == NULL)
     return NULL;
-  struct json *CLEANUP(json_done) expressions = json_object();
+  CLEANUP(json_done) struct json *expressions = json_object();
   json_set_text(expressions, "probe", expression);
   CLEANUP(execution_free) struct execution execution = {0};
   struct quiet_other other = {(void *)(uintptr_t)c, late_other};
@@ -117,14 +118,14 @@ static int compose_hint(const struct conclusion *c, const struct json *error,
 
 struct json *conclude_error(const struct conclusion *c) {
   const struct json *said = conclude_kernel_error(c);
-  struct json *CLEANUP(json_done) own = said == NULL ? own_error(c) : NULL;
+  CLEANUP(json_done) struct json *own = said == NULL ? own_error(c) : NULL;
   const struct json *error = said != NULL ? said : own;
   if (error == NULL)
     return NULL;
   const char *language = c->drive->lease->cached->info.language;
   const char *ename = json_get_text(error, "ename");
-  struct json *CLEANUP(json_done) seen =
-      probe(c, language, ename == NULL ? "" : ename);
+  CLEANUP(json_done)
+  struct json *seen = probe(c, language, ename == NULL ? "" : ename);
   CLEANUP(buf_free) struct buf hint = BUF_INIT(BUF_SMALL);
   compose_hint(c, error, seen, &hint);
   struct traceback_source source = {

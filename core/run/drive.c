@@ -148,7 +148,7 @@ static void publish(struct drive *drive) {
     return;
   int64_t start = clock_monotonic_ns();
   live_lock(drive->live);
-  struct json *CLEANUP(json_done) outputs = collector_outputs(drive->collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(drive->collector);
   live_unlock(drive->live);
   struct code_cell cell = *drive->cell;
   cell.outputs = outputs;

@@ -70,7 +70,7 @@ static void add_note(struct run_ending *ending, const char *note) {
 static void keep(struct endings *endings, const struct run_ending *ending,
                  const struct err *why) {
   struct run_ending given = *ending;
-  struct json *CLEANUP(json_done) none = json_array();
+  CLEANUP(json_done) struct json *none = json_array();
   size_t bytes = size_of(ending);
   pthread_mutex_lock(&endings->mutex);
   bool fits = endings->bytes + bytes <= ENDINGS_BYTES;
@@ -81,7 +81,8 @@ static void keep(struct endings *endings, const struct run_ending *ending,
   }
   struct kept *kept = mem_new(sizeof *kept);
   *kept = (struct kept){.ending = run_ending_copy(&given), .bytes = bytes};
-  char *CLEANUP(mem_free_pointer) note =
+  CLEANUP(mem_free_pointer)
+  char *note =
       mem_format("this end was recorded later than it came: %.300s", why->text);
   add_note(kept->ending, note);
   if (!fits)
@@ -106,8 +107,8 @@ static void renew_artifacts(const struct run_ending *ending,
                             int tasks_directory) {
   if (ending->artifact_count == 0 || tasks_directory < 0)
     return;
-  char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/" LAYOUT_ARTIFACTS, ending->record->task);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_ARTIFACTS, ending->record->task);
   CLEANUP(mem_close_descriptor)
   int directory =
       fs_open_beneath(tasks_directory, path, O_RDONLY | O_DIRECTORY, 0, NULL);

@@ -26,10 +26,10 @@
 
 static int open_directories(struct engine *engine, struct err *err) {
   const struct conf *conf = engine->conf;
-  char *CLEANUP(mem_free_pointer) tasks =
-      mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
-  char *CLEANUP(mem_free_pointer) turns =
-      mem_format("%s/" LAYOUT_TURNS, conf->run_directory);
+  CLEANUP(mem_free_pointer)
+  char *tasks = mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
+  CLEANUP(mem_free_pointer)
+  char *turns = mem_format("%s/" LAYOUT_TURNS, conf->run_directory);
   if (fs_make_directories(tasks, 0755, err) < 0 ||
       fs_make_directories(turns, 0770, err) < 0)
     return -1;
@@ -41,8 +41,8 @@ static int open_directories(struct engine *engine, struct err *err) {
 }
 
 static int open_registry(struct engine *engine, struct err *err) {
-  char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/" LAYOUT_DATABASE, engine->conf->state_directory);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_DATABASE, engine->conf->state_directory);
   if (store_open(path, engine->conf->sync, &engine->store, err) < 0)
     return -1;
   id_new(engine->instance);

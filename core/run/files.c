@@ -25,7 +25,7 @@ static bool is_shown(const char *name) {
 }
 
 static int check_path(const char *path, struct err *err) {
-  char *CLEANUP(mem_free_pointer) parts = mem_copy_text(path);
+  CLEANUP(mem_free_pointer) char *parts = mem_copy_text(path);
   char *rest = parts;
   for (char *part; (part = strsep(&rest, "/")) != NULL;)
     if (!is_shown(part))
@@ -127,7 +127,8 @@ static const char *list_names(struct engine *engine, int files,
                               struct json *entries) {
   for (size_t i = 0; i < names->count; i++) {
     struct stat status;
-    char *CLEANUP(mem_free_pointer) whole =
+    CLEANUP(mem_free_pointer)
+    char *whole =
         mem_format("%s%s%s", path, *path == '\0' ? "" : "/", names->list[i]);
     if (json_length(entries) == (size_t)limit)
       return json_get_text(json_at(entries, json_length(entries) - 1), "name");
@@ -168,8 +169,8 @@ static int open_parent(int files, const char *path, const char **name,
     return err_errno(err, ERR_IO, errno, "cannot open the files");
   for (const char *slash; (slash = strchr(path, '/')) != NULL;
        path = slash + 1) {
-    char *CLEANUP(mem_free_pointer) part =
-        mem_copy_bytes(path, (size_t)(slash - path));
+    CLEANUP(mem_free_pointer)
+    char *part = mem_copy_bytes(path, (size_t)(slash - path));
     int next = fs_make_and_open(at, part, 0775, err);
     if (next < 0)
       return -1;

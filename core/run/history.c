@@ -50,9 +50,9 @@ static struct json *summarize(const struct run_record *run) {
   json_set_text(object, "section", run->section);
   json_set_text(object, "caller", run->caller);
   set_number(object, "generation", run->generation, 0);
-  char *CLEANUP(mem_free_pointer) error = error_line(run);
+  CLEANUP(mem_free_pointer) char *error = error_line(run);
   json_set_text(object, "error", error);
-  char *CLEANUP(mem_free_pointer) uri = mem_format("/v1/runs/%s", run->id);
+  CLEANUP(mem_free_pointer) char *uri = mem_format("/v1/runs/%s", run->id);
   json_set_text(object, "uri", uri);
   return object;
 }
@@ -129,7 +129,7 @@ static struct json *milliseconds(int64_t us) {
 
 int history_hours(struct engine *engine, const struct run_filter *filter,
                   struct json **ret, struct err *err) {
-  struct run_hour *CLEANUP(mem_free_pointer) hours = NULL;
+  CLEANUP(mem_free_pointer) struct run_hour *hours = NULL;
   size_t count = 0;
   if (run_hours(engine->store, filter, &hours, &count, err) < 0)
     return -1;
@@ -183,7 +183,7 @@ void history_csv_head(struct buf *out) {
 }
 
 static void csv_row(struct buf *out, const struct run_record *run) {
-  char *CLEANUP(mem_free_pointer) error = error_line(run);
+  CLEANUP(mem_free_pointer) char *error = error_line(run);
   buf_format(out, "%s,%s,%lld,", run->id, run->task, (long long)run->number);
   csv_time(out, run->queued_at), buf_byte(out, ',');
   csv_time(out, run->started_at), buf_byte(out, ',');

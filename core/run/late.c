@@ -65,9 +65,9 @@ void late_take(struct engine *engine, const char *task,
 
 static void tell_aside(struct engine *engine, const char *task,
                        const char *name) {
-  char *CLEANUP(mem_free_pointer) owned_task = mem_copy_text(task);
+  CLEANUP(mem_free_pointer) char *owned_task = mem_copy_text(task);
   char kind[] = "notebook.set_aside";
-  struct json *CLEANUP(json_done) content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "name", name);
   struct event_record event = {
       .task = owned_task, .kind = kind, .content = content};
@@ -90,7 +90,7 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
   CLEANUP(mem_close_descriptor) int directory = place_open(engine, task, err);
   if (directory < 0)
     return NULL;
-  char *CLEANUP(mem_free_pointer) aside = NULL;
+  CLEANUP(mem_free_pointer) char *aside = NULL;
   if (notebook_open(directory, engine_sync(engine), &memory->notebook, &aside,
                     err) < 0)
     return NULL;
@@ -106,9 +106,9 @@ struct notebook *late_notebook(struct engine *engine, const char *task,
 
 static void record_orphan(struct engine *engine, const char *task,
                           const struct json *outputs) {
-  char *CLEANUP(mem_free_pointer) owned_task = mem_copy_text(task);
+  CLEANUP(mem_free_pointer) char *owned_task = mem_copy_text(task);
   char kind[] = "kernel.output";
-  struct json *CLEANUP(json_done) content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set(content, "outputs", json_share(outputs));
   struct event_record event = {.at = clock_wall_us(),
                                .task = owned_task,
@@ -124,7 +124,8 @@ static void record(struct engine *engine, const char *task,
                    struct lease_memory *memory, const char *run,
                    const struct json *outputs,
                    const struct collector *collector) {
-  struct run_display *CLEANUP(mem_free_pointer) displays =
+  CLEANUP(mem_free_pointer)
+  struct run_display *displays =
       mem_array(json_length(outputs), sizeof *displays);
   size_t display_count =
       answer_displays(collector, json_length(outputs), displays);
@@ -173,7 +174,7 @@ static bool keep(const struct engine *engine, uint64_t *so_far, uint64_t bytes,
 static void flush_outputs(struct engine *engine, const char *task,
                           struct lease_memory *memory,
                           const struct late_batch *batch) {
-  struct json *CLEANUP(json_done) outputs = collector_outputs(batch->collector);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(batch->collector);
   if (json_length(outputs) == 0 ||
       !keep(engine, late_bytes(memory, batch->run),
             collector_bytes(batch->collector), outputs))
@@ -291,7 +292,8 @@ void *late_janitor(void *argument) {
     if (round % RETRY_ROUNDS == 0)
       endings_retry(engine->endings, engine->store, engine->tasks_directory);
     size_t count = 0;
-    struct channel_cache_name *CLEANUP(mem_free_pointer) names =
+    CLEANUP(mem_free_pointer)
+    struct channel_cache_name *names =
         channel_cache_names(engine->cache, &count);
     for (size_t i = 0; i < count; i++)
       visit(engine, names[i].task, names[i].kernel_id,

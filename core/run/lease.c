@@ -70,8 +70,8 @@ static int find_alive(struct engine *engine, const char *task,
 static int start_kernel(struct engine *engine, const char *task,
                         int64_t deadline, struct lease *lease,
                         char **stderr_tail, struct err *err) {
-  struct control_kernel *CLEANUP(mem_free_pointer) started =
-      mem_new(sizeof *started);
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *started = mem_new(sizeof *started);
   if (control_start(engine->keeper_socket, task, milliseconds_until(deadline),
                     started, err) < 0)
     return -1;
@@ -119,8 +119,8 @@ static bool had_lived(const struct lease *lease) {
 static int explain(struct engine *engine, const struct lease *lease,
                    char **stderr_tail, struct err *err) {
   struct err why = *err;
-  struct control_kernel *CLEANUP(mem_free_pointer) status =
-      mem_new(sizeof *status);
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *status = mem_new(sizeof *status);
   CLEANUP(kernel_record_free) struct kernel_record end = {0};
   if (why.kind == ERR_UNAVAILABLE)
     lease_read_end(engine, lease->kernel.id, 1000, &end);
@@ -130,7 +130,7 @@ static int explain(struct engine *engine, const struct lease *lease,
   if (why.kind == ERR_TIMEOUT && !had_lived(lease))
     control_stop(engine->keeper_socket, lease->kernel.task, lease->kernel.id,
                  "start", "it was not ready in time", 20000, NULL);
-  char *CLEANUP(mem_free_pointer) words = mem_copy_text(status->stderr_tail);
+  CLEANUP(mem_free_pointer) char *words = mem_copy_text(status->stderr_tail);
   const char *said = last_line(words);
   const char *what = why.kind == ERR_TIMEOUT
                          ? "the kernel was not ready in time"
@@ -184,7 +184,7 @@ static struct lease_memory *recall(struct engine *engine,
   memory->kernel = lease->kernel;
   memory->process = lease->process;
   memory->meter = meter_open(lease->kernel.pid, lease->kernel.id);
-  struct kernelspec *CLEANUP(kernelspec_done) spec = NULL;
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
   const char *name = lease->kernel.kernelspec;
   bool found =
       kernelspec_find(engine->conf->kernelspec_path, name, &spec, NULL) == 0;
@@ -418,7 +418,7 @@ int64_t lease_running_line(const struct lease *lease) {
   struct stat status;
   if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
     return -1;
-  char *CLEANUP(mem_free_pointer) text = mem_new(TAIL);
+  CLEANUP(mem_free_pointer) char *text = mem_new(TAIL);
   off_t start = status.st_size > TAIL ? status.st_size - TAIL : 0;
   ssize_t length = pread(file, text, TAIL, start);
   return length <= 0 ? -1 : stack_running_line(text, (size_t)length);

@@ -67,7 +67,7 @@ static int mark_lost(struct engine *engine, struct notebook *notebook,
 
 static int write_outputs(struct engine *engine, struct notebook *notebook,
                          const struct run_record *run, struct err *err) {
-  struct json *CLEANUP(json_done) stored = NULL;
+  CLEANUP(json_done) struct json *stored = NULL;
   if (run_outputs(engine->store, run->id, &stored, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
@@ -75,8 +75,8 @@ static int write_outputs(struct engine *engine, struct notebook *notebook,
                                   O_RDONLY | O_DIRECTORY, 0, err);
   if (directory < 0)
     return -1;
-  struct json *CLEANUP(json_done) resolved = answer_resolve(directory, stored);
-  struct json *CLEANUP(json_done) outputs = stream_join(resolved);
+  CLEANUP(json_done) struct json *resolved = answer_resolve(directory, stored);
+  CLEANUP(json_done) struct json *outputs = stream_join(resolved);
   return notebook_set_outputs(notebook, run->id, outputs, err);
 }
 
@@ -95,7 +95,7 @@ static int close_lost(struct engine *engine, struct err *err) {
   CLEANUP(run_record_free) struct run_record words = {.status = RUN_LOST};
   unrun_describe(&words, "the process that led this run ended before it", NULL,
                  (size_t)engine->conf->text_limit);
-  struct json *CLEANUP(json_done) cells = json_array();
+  CLEANUP(json_done) struct json *cells = json_array();
   if (run_close_lost(engine->store, process_is_alive, &words, note_cell, cells,
                      err) < 0)
     return -1;

@@ -41,8 +41,8 @@ static char *excerpt(const struct json *outputs) {
 static void compare(struct engine *engine, int task_directory,
                     const struct run_record *run, const struct json *now,
                     struct replay_cell *cell) {
-  struct json *CLEANUP(json_done) stored = NULL;
-  struct json *CLEANUP(json_done) then = NULL;
+  CLEANUP(json_done) struct json *stored = NULL;
+  CLEANUP(json_done) struct json *then = NULL;
   if (run_outputs_at_end(engine->store, run->id, &stored, NULL) == 0)
     then = answer_resolve(task_directory, stored);
   cell->outcome = REPLAY_CELL_SAME;
@@ -95,8 +95,8 @@ static struct collector *new_collector(const struct conf *conf,
 static void execute(struct engine *engine, struct lease *lease,
                     int task_directory, struct run_record *stand_in,
                     const struct run_record *run, struct replay_cell *cell) {
-  struct collector *CLEANUP(collector_done) collector =
-      new_collector(engine->conf, run);
+  CLEANUP(collector_done)
+  struct collector *collector = new_collector(engine->conf, run);
   struct live_run *live =
       live_add(engine->live, stand_in->id, stand_in->task, NULL);
   live_started(live, collector, NULL);

@@ -24,7 +24,7 @@ static void send_run_event(const struct run_sink *sink,
                            const struct run_record *record) {
   if (sink == NULL)
     return;
-  struct json *CLEANUP(json_done) content = json_object();
+  CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "run", record->id);
   json_set_text(content, "task", record->task);
   json_set_text(content, "status", run_status_name(record->status));
@@ -41,7 +41,7 @@ static void close_unrun(struct engine *engine, struct run_ticket *ticket,
   record->execution_count = -1;
   record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
   unrun_describe(record, why->text, stderr_tail, (size_t)ticket->text_limit);
-  struct json *CLEANUP(json_done) none = json_array();
+  CLEANUP(json_done) struct json *none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
   endings_finish(engine->endings, engine->store, &ending, NULL);
 }
@@ -87,7 +87,7 @@ static void open_cell(struct drive *drive, const struct run_ticket *ticket,
        cells_add_section(notebook, record->section, &err) < 0) ||
       notebook_append_code(notebook, cell, &err) < 0)
     drive_note(drive, "the notebook could not be written: %s", err.text);
-  char *CLEANUP(mem_free_pointer) aside = MEM_STEAL(memory->aside);
+  CLEANUP(mem_free_pointer) char *aside = MEM_STEAL(memory->aside);
   if (aside != NULL)
     drive_note(drive,
                "the notebook.ipynb that was there could not be kept whole; it "
@@ -219,7 +219,7 @@ static struct json *resolve(struct engine *engine, const char *task,
   CLEANUP(mem_close_descriptor)
   int directory = fs_open_beneath(engine->tasks_directory, task,
                                   O_RDONLY | O_DIRECTORY, 0, NULL);
-  struct json *CLEANUP(json_done) resolved = answer_resolve(directory, stored);
+  CLEANUP(json_done) struct json *resolved = answer_resolve(directory, stored);
   return stream_join(resolved);
 }
 
@@ -256,8 +256,8 @@ static int answer_again(struct engine *engine, const struct run_ticket *ticket,
         err, record.status == RUN_CANCELLED ? ERR_CONFLICT : ERR_UNAVAILABLE,
         "%s", why == NULL ? "the run was given up" : why);
   }
-  struct json *CLEANUP(json_done) stored = NULL;
-  struct json *CLEANUP(json_done) outputs = NULL;
+  CLEANUP(json_done) struct json *stored = NULL;
+  CLEANUP(json_done) struct json *outputs = NULL;
   if (run_outputs_at_end(engine->store, record.id, &stored, err) < 0)
     return -1;
   outputs = resolve(engine, record.task, stored);
@@ -287,7 +287,7 @@ static int run_now(struct engine *engine, struct run_ticket *ticket,
     return -1;
   }
   struct lease lease;
-  char *CLEANUP(mem_free_pointer) stderr_tail = NULL;
+  CLEANUP(mem_free_pointer) char *stderr_tail = NULL;
   enum run_status status = RUN_OK;
   if (run_take_lease(engine, ticket->record.task, &lease, &stderr_tail, err) <
       0)
@@ -306,7 +306,7 @@ int run_perform(struct engine *engine, struct run_ticket *ticket,
                 const struct run_sink *sink, struct json **answer,
                 struct json **details, struct err *err) {
   struct err fault = {0};
-  struct json *CLEANUP(json_done) found = NULL;
+  CLEANUP(json_done) struct json *found = NULL;
   int result = ticket->repeat
                    ? answer_again(engine, ticket, &found, details, &fault)
                    : run_now(engine, ticket, sink, &found, details, &fault);
@@ -326,7 +326,7 @@ static void add_own_late(struct run_record *record, const struct json *stored) {
   struct late_told told = {0};
   late_told_add(&told, record->id, stored,
                 count - (late < count ? late : count));
-  struct json *CLEANUP(json_done) own = late_told_take(&told);
+  CLEANUP(json_done) struct json *own = late_told_take(&told);
   if (record->late_told == NULL)
     record->late_told = MEM_STEAL(own);
   for (size_t i = 0; i < json_length(own); i++)
@@ -335,14 +335,14 @@ static void add_own_late(struct run_record *record, const struct json *stored) {
 
 int run_describe(struct engine *engine, const char *id, struct json **answer,
                  struct err *err) {
-  struct json *CLEANUP(json_done) outputs = NULL;
+  CLEANUP(json_done) struct json *outputs = NULL;
   int64_t position = -1;
   bool here = live_look(engine->live, id, &outputs, &position);
   CLEANUP(run_record_free) struct run_record record = {0};
   if (run_get(engine->store, id, &record, err) < 0)
     return -1;
   if (!here || run_status_is_final(record.status)) {
-    struct json *CLEANUP(json_done) stored = NULL;
+    CLEANUP(json_done) struct json *stored = NULL;
     if (run_outputs(engine->store, id, &stored, err) < 0)
       return -1;
     json_free(outputs);

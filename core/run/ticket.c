@@ -41,7 +41,7 @@ static void abandon(struct run_ticket *ticket) {
   record->status = RUN_CANCELLED;
   record->ended_at = clock_wall_us();
   record->execution_count = -1;
-  struct json *CLEANUP(json_done) none = json_array();
+  CLEANUP(json_done) struct json *none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
   endings_finish(ticket->engine->endings, ticket->engine->store, &ending, NULL);
 }
@@ -203,7 +203,7 @@ static int accept(struct engine *engine, struct run_ticket *ticket,
 
 int run_submit(struct engine *engine, const struct run_request *request,
                struct run_ticket **ret, struct err *err) {
-  struct run_ticket *CLEANUP(run_ticket_done) ticket = mem_new(sizeof *ticket);
+  CLEANUP(run_ticket_done) struct run_ticket *ticket = mem_new(sizeof *ticket);
   ticket->engine = engine;
   if (request->code_length > (size_t)engine->conf->code_bytes)
     return err_set(err, ERR_TOO_LARGE,

@@ -135,8 +135,8 @@ static int remove_old_events(struct gc *gc, struct err *err) {
 int gc_run(const struct conf *conf, struct store *store,
            const atomic_bool *stop, struct gc_report *ret, struct err *err) {
   struct gc_report report = {0};
-  char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
   CLEANUP(mem_close_descriptor) int tasks = fs_open_directory(path, err);
   if (tasks < 0)
     return -1;

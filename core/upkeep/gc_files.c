@@ -56,7 +56,7 @@ static void remove_file(const struct gc_files *files, int directory,
 
 static int open_part(const struct gc_files *files, const char *task,
                      const char *part) {
-  char *CLEANUP(mem_free_pointer) path = mem_format("%s%s", task, part);
+  CLEANUP(mem_free_pointer) char *path = mem_format("%s%s", task, part);
   return fs_open_beneath(files->tasks, path, O_RDONLY | O_DIRECTORY, 0, NULL);
 }
 

@@ -48,7 +48,8 @@ static int check_artifact(const struct verify *verify,
                           struct err *err) {
   CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_ANSWER);
   struct err fault = {0};
-  char *CLEANUP(mem_free_pointer) path =
+  CLEANUP(mem_free_pointer)
+  char *path =
       mem_format("%s/" LAYOUT_ARTIFACTS "/%s", artifact->task, artifact->name);
   if (fs_read_file(verify->tasks, path, &content, &fault) < 0)
     return fault.kind == ERR_NOT_FOUND
@@ -138,8 +139,8 @@ static int check_notebooks(struct verify *verify, struct err *err) {
 
 static int check_files(const struct conf *conf, const char *database,
                        struct verify *verify, struct err *err) {
-  char *CLEANUP(mem_free_pointer) path =
-      mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
   CLEANUP(mem_close_descriptor) int tasks = fs_open_directory(path, err);
   if (tasks < 0 ||
       store_open(database, CONF_SYNC_NEVER, &verify->store, err) < 0)
@@ -155,8 +156,8 @@ static int check_files(const struct conf *conf, const char *database,
 int verify_all(const struct conf *conf, struct verify_report *ret,
                struct err *err) {
   struct verify verify = {.tasks = -1};
-  char *CLEANUP(mem_free_pointer) database =
-      mem_format("%s/" LAYOUT_DATABASE, conf->state_directory);
+  CLEANUP(mem_free_pointer)
+  char *database = mem_format("%s/" LAYOUT_DATABASE, conf->state_directory);
   int result = verify_database(database, &verify.report.runs, err);
   if (result == 0)
     result = check_files(conf, database, &verify, err);

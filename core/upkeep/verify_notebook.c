@@ -134,22 +134,22 @@ static bool is_excused(const struct run_record *run) {
 }
 
 static bool same_source(const struct run_record *run, const struct json *cell) {
-  struct json *CLEANUP(json_done) source =
-      mimebundle_plain_text(json_get(cell, "source"));
+  CLEANUP(json_done)
+  struct json *source = mimebundle_plain_text(json_get(cell, "source"));
   return json_text_length(source) == run->code_length &&
          memcmp(json_text(source), run->code, run->code_length) == 0;
 }
 
 static int check_outputs(const struct look *look, const struct run_record *run,
                          const struct json *cell, struct err *err) {
-  struct json *CLEANUP(json_done) stored = NULL;
+  CLEANUP(json_done) struct json *stored = NULL;
   struct err fault = {0};
   if (run_outputs(look->store, run->id, &stored, &fault) < 0)
     return fault.kind == ERR_NOT_FOUND
                ? 0 /* retention was faster */
                : err_set(err, fault.kind, "%s", fault.text);
-  struct json *CLEANUP(json_done) outputs =
-      answer_resolve(look->directory, stored);
+  CLEANUP(json_done)
+  struct json *outputs = answer_resolve(look->directory, stored);
   if (outputs_agree(outputs, json_get(cell, "outputs"), true) ||
       run_is_unwritten(look->store, run->id, NULL) == 1)
     return 0;

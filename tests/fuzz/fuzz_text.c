@@ -84,8 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                          "cancelled", "kernel_died", "oom"};
   if (size < 3)
     return 0;
-  struct json *CLEANUP(json_done) outputs = json_array();
-  struct json *CLEANUP(json_done) images = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
+  CLEANUP(json_done) struct json *images = json_array();
   for (size_t i = 3; i + 2 <= size;) {
     uint8_t kind = data[i];
     size_t length = data[i + 1], left = size - i - 2;

@@ -69,8 +69,8 @@ static void check(const struct json *report) {
 }
 
 static void report_and_check(const struct traceback_source *source) {
-  struct json *CLEANUP(json_done) report = traceback_report(source);
-  struct json *CLEANUP(json_done) again = traceback_report(source);
+  CLEANUP(json_done) struct json *report = traceback_report(source);
+  CLEANUP(json_done) struct json *again = traceback_report(source);
   check(report);
   if (!json_equal(report, again))
     abort();
@@ -91,11 +91,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char bytes[3] = {0};
   if (settings.length > 0)
     memcpy(bytes, settings.text, settings.length < 3 ? settings.length : 3);
-  struct json *CLEANUP(json_done) error = json_object();
+  CLEANUP(json_done) struct json *error = json_object();
   json_set(error, "ename", text_of(take_part(&rest)));
   json_set(error, "evalue", text_of(take_part(&rest)));
   struct part probe_text = take_part(&rest);
-  struct json *CLEANUP(json_done) probe = NULL;
+  CLEANUP(json_done) struct json *probe = NULL;
   struct err err;
   if (probe_text.length > 0)
     json_parse(probe_text.text, probe_text.length, &JSON_RULES_KERNEL, &probe,
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   while (rest.length > 0)
     json_push(elements, text_of(take_part(&rest)));
   json_set(error, "traceback", elements);
-  struct json *CLEANUP(json_done) cell = text_of(code);
+  CLEANUP(json_done) struct json *cell = text_of(code);
   struct traceback_source source = {
       .error = error,
       .code = json_text(cell),

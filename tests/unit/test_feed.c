@@ -136,7 +136,7 @@ static void neighbours_are_joined_and_counted(void **state) {
   CLEANUP(run_trail_done) struct run_trail trail = {0};
   add_line(&trail, "a\n", 1);
   add_line(&trail, "b\n", 2);
-  char *CLEANUP(mem_free_pointer) told = take(&trail, 3);
+  CLEANUP(mem_free_pointer) char *told = take(&trail, 3);
   assert_string_equal(told, "{\"messages\":[{\"type\":\"stream\",\"content\":"
                             "{\"name\":\"stdout\",\"text\":\"a\\nb\\n\"}}],"
                             "\"end\":2}\n");
@@ -153,7 +153,7 @@ static void a_cut_is_never_gone_across(void **state) {
   run_trail_cut(&trail);
   run_trail_cut(&trail);
   add_line(&trail, "b", 2);
-  char *CLEANUP(mem_free_pointer) told = take(&trail, 3);
+  CLEANUP(mem_free_pointer) char *told = take(&trail, 3);
   assert_non_null(strstr(told, "\"a\"}}],\"end\":1}\n"));
   assert_non_null(strstr(told, "\"b\"}}],\"end\":2}\n"));
   struct event_record *none;
@@ -165,10 +165,10 @@ static void a_cut_is_never_gone_across(void **state) {
 static void what_is_too_large_is_counted(void **state) {
   (void)state;
   CLEANUP(run_trail_done) struct run_trail trail = {0};
-  char *CLEANUP(mem_free_pointer) long_text = mem_new(TRAIL_BATCH_BYTES + 1);
+  CLEANUP(mem_free_pointer) char *long_text = mem_new(TRAIL_BATCH_BYTES + 1);
   memset(long_text, 'x', TRAIL_BATCH_BYTES);
   add_line(&trail, long_text, 1);
-  char *CLEANUP(mem_free_pointer) told = take(&trail, 2);
+  CLEANUP(mem_free_pointer) char *told = take(&trail, 2);
   assert_string_equal(told, "{\"messages\":[],\"end\":1,\"left_out\":1}\n");
 }
 
@@ -270,7 +270,7 @@ static void a_watcher_sends_all_in_records(void **state) {
   watcher_end(line->watcher);
   CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
-  char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
+  CLEANUP(mem_free_pointer) char *text = unwrap(&bytes);
   assert_int_equal(strlen(text), 200003);
   assert_int_equal(strspn(text, "a"), 200000);
   assert_string_equal(text + 200000, "bbb");
@@ -286,7 +286,7 @@ static void a_watcher_that_is_dropped_ends_with_a_gap(void **state) {
   assert_true(queue(line, 'd', 1, 14)); /* it goes nowhere */
   CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
-  char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
+  CLEANUP(mem_free_pointer) char *text = unwrap(&bytes);
   assert_int_equal(strspn(text, "a"), 100000);
   const char *gap = text + 100000;
   assert_memory_equal(gap, "event: gap\ndata: {", 18);
@@ -302,7 +302,7 @@ static void a_watcher_that_got_nothing_resumes_where_it_began(void **state) {
   watcher_drop(line->watcher);
   CLEANUP(buf_free) struct buf bytes = BUF_INIT(BUF_REQUEST_BODY);
   read_all(line, &bytes);
-  char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
+  CLEANUP(mem_free_pointer) char *text = unwrap(&bytes);
   assert_non_null(strstr(text, "\"resume\":10"));
 }
 
@@ -316,7 +316,7 @@ static void the_queue_keeps_its_order_as_it_grows(void **state) {
   }
   watcher_end(line->watcher);
   read_all(line, &bytes);
-  char *CLEANUP(mem_free_pointer) text = unwrap(&bytes);
+  CLEANUP(mem_free_pointer) char *text = unwrap(&bytes);
   assert_string_equal(text, "abcdefghijklmnopqrstuvwxyz");
 }
 

@@ -13,7 +13,7 @@
 #define RUN "01a2297b-5d3c-7088-9435-33582a6e1f43"
 
 static struct json *stream(char letter, size_t length) {
-  char *CLEANUP(mem_free_pointer) text = mem_new(length + 1);
+  CLEANUP(mem_free_pointer) char *text = mem_new(length + 1);
   memset(text, letter, length);
   struct json *output = json_object();
   json_set_text(output, "output_type", "stream");

@@ -203,8 +203,8 @@ static void take_source(struct frame *frame, const struct json *seen) {
   free(frame->text);
   frame->text = NULL;
   for (size_t i = 0; i < json_length(lines); i++) {
-    char *CLEANUP(mem_free_pointer) text =
-        plain_copy(json_text(json_at(lines, i)));
+    CLEANUP(mem_free_pointer)
+    char *text = plain_copy(json_text(json_at(lines, i)));
     if (text == NULL)
       continue;
     frame_add_line(frame, first + (int64_t)i, text, strlen(text));
