@@ -4,17 +4,17 @@
 #include <stdio.h>
 #include <time.h>
 
-int64_t clock_wall_us(void) {
+static int64_t nanoseconds(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-int64_t clock_monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (int64_t)now.tv_sec * CLOCK_S + now.tv_nsec;
 }
+
+int64_t clock_wall_us(void) { return nanoseconds(CLOCK_REALTIME) / 1000; }
+
+int64_t clock_monotonic_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
+
+int64_t clock_boot_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }
 
 void clock_format_iso(int64_t wall_us, char text[CLOCK_ISO_SIZE]) {
   int64_t fraction = wall_us % 1000000;

@@ -14,6 +14,11 @@
 int64_t clock_wall_us(void);
 int64_t clock_monotonic_ns(void);
 
+/* Nanoseconds since the host has been started, its sleep included
+ * (CLOCK_BOOTTIME): for ages, and for durations that are told. No change of the
+ * wall clock touches it, and all processes of the host share it. */
+int64_t clock_boot_ns(void);
+
 /* "2026-11-29T20:04:58.219554Z" (RFC 3339, always six digits, always Z). */
 void clock_format_iso(int64_t wall_us, char text[CLOCK_ISO_SIZE]);
 

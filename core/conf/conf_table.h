@@ -3,7 +3,10 @@
 #ifndef CELLPOST_CONF_CONF_TABLE_H
 #define CELLPOST_CONF_CONF_TABLE_H
 
-#include "core/conf/conf.h"
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/conf/conf_settings.h"
 
 /* sun_path has 108 bytes with its NUL (unix(7)). */
 #define CONF_SOCKET_PATH 107

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "core/base/mem.h"
@@ -195,4 +196,20 @@ void mime_of_file(struct mime *mime, int descriptor, const char *name,
   size_t size =
       mime == NULL ? 0 : read_start(descriptor, mime->bytes, LOOKED_AT);
   mime_of_bytes(mime, mime == NULL ? NULL : mime->bytes, size, name, type);
+}
+
+static bool ends_in(const char *type, size_t length, const char *suffix) {
+  size_t tail = strlen(suffix);
+  return length > tail && strncasecmp(type + length - tail, suffix, tail) == 0;
+}
+
+const char *mime_extension(const char *type) {
+  size_t length = strcspn(type, "; \t");
+  for (size_t i = 0; i < mime_row_count; i++)
+    if (strncasecmp(mime_rows[i].type, type, length) == 0 &&
+        mime_rows[i].type[length] == '\0')
+      return mime_rows[i].extension;
+  if (ends_in(type, length, "+json"))
+    return "json";
+  return ends_in(type, length, "+xml") ? "xml" : "bin";
 }

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
-#include "core/mime/mime.h"
 
 #define OPENXML "application/vnd.openxmlformats-officedocument."
 #define OPENDOCUMENT "application/vnd.oasis.opendocument."
@@ -152,22 +151,6 @@ const struct mime_row *mime_row_of(const char *name) {
     if (strcasecmp(mime_rows[i].extension, dot + 1) == 0)
       return &mime_rows[i];
   return NULL;
-}
-
-static bool ends_in(const char *type, size_t length, const char *suffix) {
-  size_t tail = strlen(suffix);
-  return length > tail && strncasecmp(type + length - tail, suffix, tail) == 0;
-}
-
-const char *mime_extension(const char *type) {
-  size_t length = strcspn(type, "; \t");
-  for (size_t i = 0; i < mime_row_count; i++)
-    if (strncasecmp(mime_rows[i].type, type, length) == 0 &&
-        mime_rows[i].type[length] == '\0')
-      return mime_rows[i].extension;
-  if (ends_in(type, length, "+json"))
-    return "json";
-  return ends_in(type, length, "+xml") ? "xml" : "bin";
 }
 
 struct signature {

@@ -15,7 +15,6 @@
 
 #include "core/base/buf.h"
 #include "core/base/log.h"
-#include "core/base/utf8.h"
 
 /* A datagram socket keeps the border of each write. */
 static int ends[2];
@@ -167,50 +166,6 @@ static void level_names_are_known(void **state) {
   assert_int_equal(level, LOG_LEVEL_ERROR);
 }
 
-/* The bits of a code point in 1 to 4 bytes, well formed or not. */
-static void encode(unsigned point, size_t length, char bytes[4]) {
-  static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
-  for (size_t i = length; i-- > 1; point >>= 6)
-    bytes[i] = (char)(0x80 | (point & 0x3f));
-  bytes[0] = (char)(leads[length] | point);
-}
-
-static void exactly_the_well_formed_is_a_character(void **state) {
-  (void)state;
-  static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-  static const unsigned most[] = {0, 0x7f, 0x7ff, 0xffff, 0x1fffff};
-  for (size_t length = 1; length <= 4; length++) {
-    for (unsigned point = 0; point <= most[length]; point++) {
-      char bytes[4];
-      encode(point, length, bytes);
-      bool well = point >= least[length] && point <= 0x10ffff &&
-                  !(point >= 0xd800 && point <= 0xdfff);
-      if (utf8_length(bytes, length) != (well ? length : 0))
-        fail_msg("U+%04X in %zu bytes", point, length);
-      if (well && length > 1)
-        assert_int_equal(utf8_length(bytes, length - 1), 0);
-    }
-  }
-  assert_int_equal(utf8_length("", 0), 0);
-  assert_int_equal(utf8_length("\x80", 1), 0);
-  assert_int_equal(utf8_length("\xc3(", 2), 0);
-  assert_int_equal(utf8_length("\xf5\x80\x80\x80", 4), 0);
-}
-
-static void controls_are_known(void **state) {
-  (void)state;
-  for (unsigned point = 0; point <= 0xffff; point++) {
-    char bytes[4];
-    size_t length = point < 0x80 ? 1 : point < 0x800 ? 2 : 3;
-    encode(point, length, bytes);
-    bool control = point < 0x20 || (point >= 0x7f && point < 0xa0) ||
-                   (point >= 0x2028 && point <= 0x202e) ||
-                   (point >= 0x2066 && point <= 0x2069);
-    if (utf8_is_control(bytes, length) != control)
-      fail_msg("U+%04X", point);
-  }
-}
-
 int main(void) {
 #define WITH_ENDS(test)                                                        \
   cmocka_unit_test_setup_teardown(test, open_ends, close_ends)
@@ -224,8 +179,6 @@ int main(void) {
       WITH_ENDS(errno_is_kept),
       WITH_ENDS(ids_belong_to_a_thread),
       cmocka_unit_test(level_names_are_known),
-      cmocka_unit_test(exactly_the_well_formed_is_a_character),
-      cmocka_unit_test(controls_are_known),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
