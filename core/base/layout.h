@@ -2,6 +2,8 @@
  *
  *   <state>/cellpost.db                     registry and history
  *          /tasks/<task>/notebook.ipynb     served by nginx
+ *                       /.notebook.spare    its last version but one
+ *                       /.notebook.index    where its cells are
  *                       /files/             the kernel's working directory
  *                       /artifacts/         images and other rich outputs
  *          /spares/<id>/                    the workspace of a kernel without
@@ -30,6 +32,8 @@
 
 /* In a task's directory, which is also the path of its URIs. */
 #define LAYOUT_NOTEBOOK "notebook.ipynb"
+#define LAYOUT_NOTEBOOK_SPARE ".notebook.spare"
+#define LAYOUT_NOTEBOOK_INDEX ".notebook.index"
 #define LAYOUT_FILES "files"
 #define LAYOUT_ARTIFACTS "artifacts"
 

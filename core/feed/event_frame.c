@@ -25,7 +25,7 @@ static int undo(struct buf *out, size_t before, int result) {
   return result == 0 ? 0 : -1;
 }
 
-int event_object(const struct event_text *event, struct buf *out) {
+int event_frame_object(const struct event_text *event, struct buf *out) {
   size_t before = out->length;
   char at[CLOCK_ISO_SIZE];
   clock_format_iso(event->at, at);
@@ -52,7 +52,7 @@ int event_frame(const struct event_text *event, struct buf *out) {
   int result = buf_format(out, "id: %lld\n", (long long)event->id);
   result |= add_type(event->kind, out);
   result |= buf_text(out, "data: ");
-  result |= event_object(event, out);
+  result |= event_frame_object(event, out);
   result |= buf_text(out, "\n\n");
   return undo(out, before, result);
 }

@@ -13,7 +13,7 @@
 #include "core/store/event.h"
 
 /* Each appends to `out`; -1 when that is full, which is then unchanged. */
-int event_object(const struct event_text *event, struct buf *out);
+int event_frame_object(const struct event_text *event, struct buf *out);
 int event_frame(const struct event_text *event, struct buf *out);
 
 /* An event that is not of the log. id 0: none, so that a reader's last id stays

@@ -142,7 +142,7 @@ static int publish(struct publisher *publisher, const struct event_text *event,
   CLEANUP(buf_free) struct buf message = BUF_INIT(BUF_ANSWER);
   if (channel_name(publisher->conf->redis_channel, event, &channel, err) < 0)
     return -1;
-  if (event_object(event, &message) < 0)
+  if (event_frame_object(event, &message) < 0)
     return err_set(err, ERR_TOO_LARGE, "event %lld is too long",
                    (long long)event->id);
   redis_publish(publisher->redis, buf_string(&channel), buf_string(&message),

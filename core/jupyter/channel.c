@@ -371,7 +371,3 @@ int channel_receive(struct channel *channel, enum channel_name name,
 uint64_t channel_dropped(const struct channel *channel) {
   return channel->dropped;
 }
-
-const char *channel_session(const struct channel *channel) {
-  return channel->session;
-}

@@ -81,6 +81,5 @@ int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err);
 
 uint64_t channel_dropped(const struct channel *channel);
-const char *channel_session(const struct channel *channel);
 
 #endif

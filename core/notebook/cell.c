@@ -236,14 +236,3 @@ int cell_write_metadata(const struct json *metadata, struct buf *out) {
   return buf_text(out, ",\n \"nbformat\": 4,\n \"nbformat_minor\": 5,\n"
                        " \"cells\": [");
 }
-
-int cell_write_preamble(const char *kernelspec_name, const char *display_name,
-                        const char *language, const struct json *language_info,
-                        struct buf *out) {
-  CLEANUP(json_done) struct json *metadata = json_object();
-  json_set(metadata, "kernelspec",
-           cell_kernelspec(kernelspec_name, display_name, language));
-  json_set(metadata, "language_info",
-           cell_language_info(language_info, language));
-  return cell_write_metadata(metadata, out);
-}

@@ -40,14 +40,9 @@ int cell_write_markdown(const char *id, const char *source, size_t length,
 /* Any cell that came from elsewhere (adopted, changed late); must be valid. */
 int cell_write_json(const struct json *cell, struct buf *out);
 
-/* The same with any metadata object (of an adopted notebook). */
-int cell_write_metadata(const struct json *metadata, struct buf *out);
-
 /* Appends everything in front of the first cell, up to and with "cells": [ .
  * Metadata stands first and cells last, so that a cell is appended at the end
- * of the file. `language_info` may be NULL (then {"name": language}). */
-int cell_write_preamble(const char *kernelspec_name, const char *display_name,
-                        const char *language, const struct json *language_info,
-                        struct buf *out);
+ * of the file. */
+int cell_write_metadata(const struct json *metadata, struct buf *out);
 
 #endif

@@ -22,23 +22,6 @@ bool media_is_stored(const char *mime, size_t value_bytes) {
          strcmp(mime, "text/html") == 0 || value_bytes > LONG_VALUE;
 }
 
-/* Types whose values stand as base64 in a mimebundle. */
-static bool is_binary(const char *mime) {
-  static const char *const families[] = {"image/", "audio/", "video/", "font/"};
-  static const char *const types[] = {"application/pdf", "application/zip",
-                                      "application/gzip",
-                                      "application/octet-stream"};
-  if (string_ends_with(mime, "+xml"))
-    return false;
-  for (size_t i = 0; i < COUNT_OF(families); i++)
-    if (string_starts_with(mime, families[i]))
-      return true;
-  for (size_t i = 0; i < COUNT_OF(types); i++)
-    if (strcmp(mime, types[i]) == 0)
-      return true;
-  return false;
-}
-
 /* The task's artifacts directory; made when it is missing. */
 static int open_artifacts(int task_directory, struct err *err) {
   return fs_make_and_open(task_directory, LAYOUT_ARTIFACTS, 0755, err);
@@ -113,7 +96,7 @@ static int store_bundle(struct store_list *list, const struct json *data,
         !media_is_stored(mime, length))
       continue;
     CLEANUP(buf_free) struct buf decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
-    if (is_binary(mime)) {
+    if (mimebundle_is_base64(mime)) {
       if (crypto_base64_decode(text, length, &decoded) < 0 ||
           decoded.length == 0)
         continue;
@@ -160,7 +143,7 @@ int media_load(int task_directory, const char *name, const char *mime,
     return err_set(err, ERR_NOT_FOUND, "there is no such artifact");
   CLEANUP(mem_free_pointer)
   char *path = mem_format(LAYOUT_ARTIFACTS "/%s", name);
-  if (!is_binary(mime))
+  if (!mimebundle_is_base64(mime))
     return fs_read_file(task_directory, path, out, err);
   CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (fs_read_file(task_directory, path, &content, err) < 0)

@@ -31,9 +31,8 @@ bool media_is_stored(const char *mime, size_t value_bytes);
  * directory (artifacts/ is made when missing; an artifact that exists already
  * is not written again). *ret is an array of *count entries in order of
  * appearance, one per output and type, freed with free() (NULL when there is
- * none). Values of images (SVG apart), audio, video, fonts, PDF, zip, gzip and
- * application/octet-stream are base64; one that is not valid is left out. All
- * other values are stored as the text they are. */
+ * none). A value that should be base64 (mimebundle_is_base64) and is not is
+ * left out; all others are stored as the text they are. */
 int media_store(int task_directory, const struct json *outputs,
                 enum fs_sync sync, struct media **ret, size_t *count,
                 struct err *err);

@@ -18,6 +18,22 @@ bool mimebundle_is_lines(const char *mime) {
          strcmp(mime, "image/svg+xml") == 0;
 }
 
+bool mimebundle_is_base64(const char *mime) {
+  static const char *const families[] = {"image/", "audio/", "video/", "font/"};
+  static const char *const types[] = {"application/pdf", "application/zip",
+                                      "application/gzip",
+                                      "application/octet-stream"};
+  if (string_ends_with(mime, "+xml"))
+    return false;
+  for (size_t i = 0; i < COUNT_OF(families); i++)
+    if (string_starts_with(mime, families[i]))
+      return true;
+  for (size_t i = 0; i < COUNT_OF(types); i++)
+    if (strcmp(mime, types[i]) == 0)
+      return true;
+  return false;
+}
+
 static struct json *joined(const struct json *list) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   for (size_t i = 0; i < json_length(list); i++) {
@@ -112,12 +128,6 @@ static size_t add_notes(struct json *bundle, const struct buf *notes) {
   return text.length - before;
 }
 
-static bool is_base64(const char *mime) {
-  return (string_starts_with(mime, "image/") &&
-          strcmp(mime, "image/svg+xml") != 0) ||
-         strcmp(mime, "application/pdf") == 0;
-}
-
 /* base64 on one line (ipykernel ends it with a line feed), so that the same
  * picture is the same text wherever it stands. */
 static struct json *without_line_feeds(struct json *value) {
@@ -140,7 +150,7 @@ static struct json *clean_value(const char *mime, const struct json *value) {
   if (mimebundle_is_json(mime))
     return json_share(value);
   struct json *text = mimebundle_text(value);
-  return is_base64(mime) ? without_line_feeds(text) : text;
+  return mimebundle_is_base64(mime) ? without_line_feeds(text) : text;
 }
 
 struct json *mimebundle_clean(const struct json *data, size_t limit,

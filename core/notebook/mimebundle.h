@@ -16,6 +16,10 @@ bool mimebundle_is_json(const char *mime);
  * application/javascript, image/svg+xml. */
 bool mimebundle_is_lines(const char *mime);
 
+/* True for the types whose values are base64: images (SVG apart), audio, video,
+ * fonts, PDF, zip, gzip and application/octet-stream. */
+bool mimebundle_is_base64(const char *mime);
+
 /* The text of a value that should be one string: a string as it is, a list of
  * strings joined, any other JSON as compact JSON, null as nothing. Never NULL;
  * the caller's. */

@@ -1,26 +1,9 @@
-/* The output collector: IOPub messages in, nbformat outputs out. Pure.
- *
- * Rules (messaging.rst, nbformat 4.5 schema):
- * - neighbouring stream messages of one name merge into one output, and the
- *   text is what a terminal would show after \r and \b (ANSI sequences stay);
- * - update_display_data changes every output with that display_id, and so does
- *   a display_data or execute_result that repeats a known display_id (which is
- *   also appended as an output of its own); an update never appends;
- * - clear_output(wait=false) removes all outputs now; wait=true does so just
- *   before the next appended output, and never when none comes;
- * - only schema keys are kept: no transient, no extra keys in error;
- * - over the caps head and tail of the text are kept with a marker between them
- *   that tells the exact bytes and lines dropped. Streams give way first, the
- *   largest one always; then whole outputs from the middle, with an output in
- *   their place that tells how many. The newest output always stays. */
+/* What is kept of the outputs of a run, and what is told of the rest. */
 #ifndef CELLPOST_NOTEBOOK_OUTPUT_H
 #define CELLPOST_NOTEBOOK_OUTPUT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "core/json/json.h"
 
 struct output_limits {
   size_t bytes;       /* kept, all outputs of the run together */
@@ -37,67 +20,5 @@ struct output_dropped {
   uint64_t values;  /* mime values over image_bytes or over the byte cap */
   uint64_t value_bytes;
 };
-
-/* A change of displays of earlier cells. */
-struct output_update {
-  char *display_id;
-  struct json *data;
-  struct json *metadata;
-  bool shown_here; /* outputs of this run have that id, too; whether an earlier
-                    * cell has it is for the caller to look up */
-};
-
-struct collector;
-struct collector *collector_new(const struct output_limits *limits);
-void collector_free(struct collector *collector);
-void collector_done(struct collector **collector);
-
-/* Takes one message (stream, display_data, execute_result, error,
- * update_display_data, clear_output; others are ignored). Returns true when the
- * visible outputs changed. Never fails: what is missing or of the wrong kind is
- * treated as empty. */
-bool collector_add(struct collector *collector, const char *type,
-                   const struct json *content);
-
-/* Appends a display_data of our own making (the pager's mimebundle). */
-void collector_add_page(struct collector *collector, const struct json *data);
-
-/* The outputs as an nbformat array, rendered now: text as a terminal shows it,
- * truncation markers in place. Stream text and mime values are single strings
- * (cell.h splits them into lines for the notebook). The caller owns it and
- * shares nothing with the collector, so that another thread may have it. */
-struct json *collector_outputs(const struct collector *collector);
-
-/* Everything written to one stream in order, rendered and capped, also when
- * other outputs lie between. name: "stdout" or "stderr". */
-int collector_stream(const struct collector *collector, const char *name,
-                     struct buf *out);
-
-/* The index of the first output that changed since the last call of this
- * function; SIZE_MAX when none did. For the event log and for streaming. */
-size_t collector_first_change(struct collector *collector);
-
-/* True when an output has the display_id of that message's content. */
-bool collector_shows(const struct collector *collector,
-                     const struct json *content);
-
-/* display_id of output `index`, or NULL. */
-const char *collector_display_id(const struct collector *collector,
-                                 size_t index);
-
-/* Changes to outputs of earlier cells: an update_display_data, known here or
- * not (an id may have been shown by several cells), and a display that shows an
- * id for the first time in this run. Hands the next one over: 1 and *ret
- * (output_update_free) or 0. Only the newest per display_id is kept, and of at
- * most 1024 ids. */
-int collector_take_update(struct collector *collector,
-                          struct output_update *ret);
-void output_update_free(struct output_update *update);
-
-/* True once more than bytes_hard were received. */
-bool collector_hard_limit(const struct collector *collector);
-uint64_t collector_bytes(const struct collector *collector); /* all received */
-void collector_dropped(const struct collector *collector,
-                       struct output_dropped *ret);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
-#include "core/notebook/output.h"
 #include "core/notebook/terminal/terminal.h"
 
 enum output_kind {

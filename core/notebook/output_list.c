@@ -65,8 +65,6 @@ void output_list_append(struct output_list *list,
 
 void output_list_changed(struct output_list *list, size_t index, size_t size) {
   list->kept += list->entries[index].size - size;
-  if (index < list->first_change)
-    list->first_change = index;
 }
 
 static size_t find_gap(const struct output_list *list) {
@@ -138,8 +136,6 @@ static bool drop_one(struct output_list *list) {
   entry->gap++;
   json_free(entry->rendered);
   entry->rendered = NULL;
-  if (gap < list->first_change)
-    list->first_change = gap;
   return true;
 }
 
@@ -182,7 +178,6 @@ void output_list_clear(struct output_list *list) {
   for (size_t i = 0; i < list->count; i++)
     count_cut(&list->entries[i], &list->gone);
   free_entries(list);
-  list->first_change = 0;
 }
 
 void output_list_left_out(struct output_list *list,

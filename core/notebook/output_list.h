@@ -14,7 +14,6 @@ struct output_list {
   size_t count, capacity;
   bool has_gap;               /* one entry is an OUTPUT_GAP */
   size_t kept;                /* bytes of all entries */
-  size_t first_change;        /* SIZE_MAX: none since it was asked */
   struct output_dropped gone; /* all but what the present streams dropped */
 };
 
@@ -27,7 +26,7 @@ struct output_entry *output_list_last(const struct output_list *list);
 void output_list_append(struct output_list *list,
                         const struct output_entry *entry);
 
-/* Notes that entry `index` changed, and that its size was `size` before. */
+/* Notes that the size of entry `index` was `size` before. */
 void output_list_changed(struct output_list *list, size_t index, size_t size);
 
 /* Shrinks and drops until the caps hold. */

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "core/json/json.h"
+#include "core/notebook/collector.h"
 #include "core/notebook/media.h"
-#include "core/notebook/output.h"
 #include "core/store/run.h"
 
 /* `outputs`: nbformat array with all values in place. `inline_bytes`: images up

@@ -7,7 +7,7 @@
 
 #include "core/base/err.h"
 #include "core/json/json.h"
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 #include "core/run/engine.h"
 
 /* Appends the heading of the section unless it is the notebook's last heading:

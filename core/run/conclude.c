@@ -238,11 +238,11 @@ static void write_notebook(struct conclusion *c) {
 }
 
 static void apply_updates(struct conclusion *c) {
-  struct output_update update;
+  struct collector_update update;
   while (collector_take_update(c->drive->collector, &update) == 1) {
     late_update(c->drive->engine, c->record->task, c->drive->lease->memory,
                 &update);
-    output_update_free(&update);
+    collector_update_free(&update);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/notebook/cell.h"
-#include "core/notebook/output.h"
+#include "core/notebook/collector.h"
 #include "core/run/late.h"
 #include "core/run/lease.h"
 #include "core/run/live.h"

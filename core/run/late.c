@@ -9,7 +9,7 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/notebook/output.h"
+#include "core/notebook/collector.h"
 #include "core/run/answer.h"
 #include "core/run/engine_private.h"
 #include "core/run/place.h"
@@ -190,10 +190,10 @@ void late_flush(struct engine *engine, const char *task,
                 struct lease_memory *memory, struct late_batch *batch) {
   if (batch->collector == NULL)
     return;
-  struct output_update update;
+  struct collector_update update;
   while (collector_take_update(batch->collector, &update) == 1) {
     late_update(engine, task, memory, &update);
-    output_update_free(&update);
+    collector_update_free(&update);
   }
   flush_outputs(engine, task, memory, batch);
   collector_done(&batch->collector);
@@ -202,7 +202,7 @@ void late_flush(struct engine *engine, const char *task,
 /* The registry first: what it has the notebook can be given again. */
 static void update_place(struct engine *engine, struct notebook *notebook,
                          const struct run_display_place *place,
-                         const struct output_update *update) {
+                         const struct collector_update *update) {
   struct err err = {0}, fault = {0};
   if (run_update_output(engine->store, place->run, place->position,
                         update->data, update->metadata, &fault) < 0)
@@ -221,7 +221,7 @@ static void update_place(struct engine *engine, struct notebook *notebook,
 
 void late_update(struct engine *engine, const char *task,
                  struct lease_memory *memory,
-                 const struct output_update *update) {
+                 const struct collector_update *update) {
   struct run_display_place *places = NULL;
   size_t count = 0;
   struct err err = {0};

@@ -4,7 +4,7 @@
 #ifndef CELLPOST_RUN_LATE_H
 #define CELLPOST_RUN_LATE_H
 
-#include "core/notebook/output.h"
+#include "core/notebook/collector.h"
 #include "core/run/lease.h"
 
 /* Late messages of one kernel, gathered until late_flush. */
@@ -27,7 +27,7 @@ void late_flush(struct engine *engine, const char *task,
 /* update_display_data for outputs of earlier cells. */
 void late_update(struct engine *engine, const char *task,
                  struct lease_memory *memory,
-                 const struct output_update *update);
+                 const struct collector_update *update);
 
 /* The notebook of the task, opened when needed. NULL on failure (*err). */
 struct notebook *late_notebook(struct engine *engine, const char *task,

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/cgroup/meter.h"
-#include "core/jupyter/cache.h"
-#include "core/notebook/writer/writer.h"
+#include "core/jupyter/channel_cache.h"
+#include "core/notebook/writer/notebook.h"
 #include "core/run/engine.h"
 #include "core/run/late_told.h"
 #include "core/store/kernel.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/id.h"
 #include "core/json/json.h"
-#include "core/notebook/output.h"
+#include "core/notebook/collector.h"
 #include "core/run/trail.h"
 #include "core/run/turn.h"
 

@@ -7,7 +7,7 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/notebook/stream_join.h"
+#include "core/notebook/outputs.h"
 #include "core/process/process.h"
 #include "core/run/answer.h"
 #include "core/run/engine_private.h"
@@ -76,7 +76,7 @@ static int write_outputs(struct engine *engine, struct notebook *notebook,
   if (directory < 0)
     return -1;
   CLEANUP(json_done) struct json *resolved = answer_resolve(directory, stored);
-  CLEANUP(json_done) struct json *outputs = stream_join(resolved);
+  CLEANUP(json_done) struct json *outputs = outputs_join(resolved);
   return notebook_set_outputs(notebook, run->id, outputs, err);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/notebook/output_compare.h"
+#include "core/notebook/outputs.h"
 #include "core/report/text.h"
 #include "core/run/answer.h"
 #include "core/run/conclude.h"

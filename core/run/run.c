@@ -9,7 +9,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/notebook/stream_join.h"
+#include "core/notebook/outputs.h"
 #include "core/run/answer.h"
 #include "core/run/cells.h"
 #include "core/run/conclude.h"
@@ -220,7 +220,7 @@ static struct json *resolve(struct engine *engine, const char *task,
   int directory = fs_open_beneath(engine->tasks_directory, task,
                                   O_RDONLY | O_DIRECTORY, 0, NULL);
   CLEANUP(json_done) struct json *resolved = answer_resolve(directory, stored);
-  return stream_join(resolved);
+  return outputs_join(resolved);
 }
 
 /* The first run of the idempotency key may be under way, here or in another

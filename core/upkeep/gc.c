@@ -22,6 +22,7 @@ struct gc {
   const atomic_bool *stop;
   int64_t now; /* microseconds */
   struct gc_files files;
+  struct gc_report report;
 };
 
 static bool goes_on(const struct gc *gc) {
@@ -50,7 +51,7 @@ static int remove_runs(struct gc *gc, const struct retention_rule *rule,
     CLEANUP(retention_files_free) struct retention_files gone = {0};
     int64_t start = clock_monotonic_ns();
     more = retention_remove_runs(gc->files.store, rule, RUNS_AT_ONCE, &after,
-                                 &gc->files.report->runs, &gone, err);
+                                 &gc->report.runs, &gone, err);
     if (more >= 0)
       gc_remove_artifacts(&gc->files, &gone);
     pause_after(start);
@@ -126,7 +127,7 @@ static int remove_old_events(struct gc *gc, struct err *err) {
     removed = retention_remove_events(
         gc->files.store, before(gc, gc->conf->event_age), EVENTS_AT_ONCE, err);
     if (removed > 0)
-      gc->files.report->events += removed;
+      gc->report.events += removed;
     pause_after(start);
   } while (removed == EVENTS_AT_ONCE && goes_on(gc));
   return removed < 0 ? -1 : 0;
@@ -134,7 +135,6 @@ static int remove_old_events(struct gc *gc, struct err *err) {
 
 int gc_run(const struct conf *conf, struct store *store,
            const atomic_bool *stop, struct gc_report *ret, struct err *err) {
-  struct gc_report report = {0};
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/" LAYOUT_TASKS, conf->state_directory);
   CLEANUP(mem_close_descriptor) int tasks = fs_open_directory(path, err);
@@ -143,11 +143,12 @@ int gc_run(const struct conf *conf, struct store *store,
   struct gc gc = {.conf = conf,
                   .stop = stop,
                   .now = clock_wall_us(),
-                  .files = {store, tasks, &report}};
+                  .files = {.store = store, .tasks = tasks}};
+  gc.files.removed = &gc.report.removed;
   if (remove_old_runs(&gc, err) < 0 || look_at_tasks(&gc, err) < 0 ||
       remove_old_events(&gc, err) < 0)
     return -1;
   gc_look_at_directories(&gc.files);
-  *ret = report;
+  *ret = gc.report;
   return 0;
 }

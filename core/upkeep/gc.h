@@ -20,12 +20,11 @@
 #include "core/base/err.h"
 #include "core/conf/conf.h"
 #include "core/store/store.h"
+#include "core/upkeep/gc_files.h"
 
 struct gc_report {
   int64_t runs, events;
-  int64_t files, bytes; /* artifacts and temporary files */
-  int64_t tasks;        /* whose files were removed */
-  int64_t unknown;      /* directories that belong to no task */
+  struct gc_removed removed;
 };
 
 /* `stop` (may be NULL): ends it early, in order, when it becomes true. */

@@ -50,8 +50,8 @@ static void remove_file(const struct gc_files *files, int directory,
     return;
   if (unlinkat(directory, doomed, 0) != 0)
     return;
-  files->report->files++;
-  files->report->bytes += status.st_size;
+  files->removed->files++;
+  files->removed->bytes += status.st_size;
 }
 
 static int open_part(const struct gc_files *files, const char *task,
@@ -143,7 +143,7 @@ int gc_remove_task(const struct gc_files *files, const char *task,
     return 0;
   if (fs_remove_tree(files->tasks, doomed, err) < 0)
     return err_wrap(err, "files of task %s", task);
-  files->report->tasks++;
+  files->removed->tasks++;
   return 0;
 }
 
@@ -156,7 +156,7 @@ static void see_directory(const struct gc_files *files, const char *task,
   else if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            is_old(&status) &&
            retention_knows_task(files->store, name, NULL) == 0)
-    files->report->unknown++;
+    files->removed->unknown++;
 }
 
 void gc_look_at_directories(const struct gc_files *files) {

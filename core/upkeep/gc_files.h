@@ -1,18 +1,27 @@
-/* The part of gc that removes files. Private to gc. */
+/* The part of gc that removes files. */
 #ifndef CELLPOST_UPKEEP_GC_FILES_H
 #define CELLPOST_UPKEEP_GC_FILES_H
 
+#include <stdint.h>
+
+#include "core/base/err.h"
 #include "core/store/retention.h"
-#include "core/upkeep/gc.h"
+#include "core/store/store.h"
 
 /* A file that was written or used within this time may belong to a run that
  * goes on: it stays for now. Seconds. */
 #define GC_GRACE_S 600
 
+struct gc_removed {
+  int64_t files, bytes; /* artifacts and temporary files */
+  int64_t tasks;        /* whose files were removed */
+  int64_t unknown;      /* directories that belong to no task: they stay */
+};
+
 struct gc_files {
   struct store *store;
   int tasks; /* the directory tasks/ */
-  struct gc_report *report;
+  struct gc_removed *removed;
 };
 
 /* The files of artifacts whose rows are gone. */

@@ -42,11 +42,11 @@ static void clean_up(struct routine *routine) {
     log_error("clean-up: %s", err.text);
     return;
   }
-  if (report.runs > 0 || report.files > 0 || report.tasks > 0)
+  if (report.runs > 0 || report.removed.files > 0 || report.removed.tasks > 0)
     log_info("clean-up: %lld runs, %lld files (%lld bytes), the files of %lld "
              "tasks removed",
-             (long long)report.runs, (long long)report.files,
-             (long long)report.bytes, (long long)report.tasks);
+             (long long)report.runs, (long long)report.removed.files,
+             (long long)report.removed.bytes, (long long)report.removed.tasks);
 }
 
 static void *run(void *argument) {

@@ -14,7 +14,7 @@
 #include "core/base/mem.h"
 #include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
-#include "core/notebook/output_compare.h"
+#include "core/notebook/outputs.h"
 #include "core/run/answer.h"
 #include "core/store/run.h"
 #include "core/store/verify.h"

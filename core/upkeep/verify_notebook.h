@@ -2,9 +2,9 @@
 #ifndef CELLPOST_UPKEEP_VERIFY_NOTEBOOK_H
 #define CELLPOST_UPKEEP_VERIFY_NOTEBOOK_H
 
+#include "core/base/err.h"
 #include "core/store/store.h"
 #include "core/store/task.h"
-#include "core/upkeep/verify.h"
 
 /* 0, 1 and *err, -1 and *err. What runs meanwhile may look like a discrepancy
  * for a moment: a caller asks again. */

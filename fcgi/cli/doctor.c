@@ -18,7 +18,7 @@
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/warm_report.h"
 #include "core/mime/mime.h"
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 #include "fcgi/transport/listener.h"
 
 #define DETAIL_SIZE 400

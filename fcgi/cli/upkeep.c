@@ -45,11 +45,11 @@ int upkeep_gc(const struct conf *conf, const char *argument, struct err *err) {
   printf("removed: %lld runs, %lld events, %lld files (%lld bytes), the files "
          "of %lld tasks\n",
          (long long)report.runs, (long long)report.events,
-         (long long)report.files, (long long)report.bytes,
-         (long long)report.tasks);
-  if (report.unknown > 0)
+         (long long)report.removed.files, (long long)report.removed.bytes,
+         (long long)report.removed.tasks);
+  if (report.removed.unknown > 0)
     printf("left alone: %lld directories in tasks/ that belong to no task\n",
-           (long long)report.unknown);
+           (long long)report.removed.unknown);
   return 0;
 }
 

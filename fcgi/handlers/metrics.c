@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 
 static void write_answered(const struct metrics *metrics, struct buf *out) {
   buf_text(out, "# HELP cellpost_requests_total Requests answered, by the "

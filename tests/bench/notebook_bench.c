@@ -15,7 +15,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 
 enum { ROUNDS = 1000, OPENINGS = 50, IMAGE = 100 * 1000 };
 

@@ -6,7 +6,7 @@
 
 #include "core/base/mem.h"
 #include "core/json/json.h"
-#include "core/notebook/writer/writer_state.h"
+#include "core/notebook/writer/scan.h"
 
 static void require(bool good) {
   if (!good)

@@ -21,7 +21,7 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/json/json.h"
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 
 #define NOTEBOOK "notebook.ipynb"
 #define MAYBE_UNUSED __attribute__((unused))

@@ -13,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/notebook/cell.h"
 #include "core/notebook/cell_clean.h"
-#include "core/notebook/stream_join.h"
+#include "core/notebook/outputs.h"
 
 static struct json *parse(const char *text) {
   struct json *value = NULL;
@@ -231,11 +231,19 @@ static void json_values_keep_their_form(void **state) {
                                            "      }\n"));
 }
 
+/* What stands in front of the first cell of a Python notebook. */
+static void write_metadata(struct buf *out) {
+  CLEANUP(json_done) struct json *metadata = json_object();
+  json_set(metadata, "kernelspec",
+           cell_kernelspec("python3", "Python 3", "python"));
+  json_set(metadata, "language_info", cell_language_info(NULL, "python"));
+  assert_int_equal(cell_write_metadata(metadata, out), 0);
+}
+
 static void the_preamble_stands_in_front(void **state) {
   (void)state;
   CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
-  assert_int_equal(
-      cell_write_preamble("python3", "Python 3", "python", NULL, &out), 0);
+  write_metadata(&out);
   assert_string_equal(buf_string(&out), "{\n"
                                         " \"metadata\": {\n"
                                         "  \"kernelspec\": {\n"
@@ -336,7 +344,7 @@ static void ids_are_checked(void **state) {
 static void nbformat_finds_nothing_wrong(void **state) {
   (void)state;
   CLEANUP(buf_free) struct buf out = BUF_INIT(BUF_NOTEBOOK);
-  cell_write_preamble("python3", "Python 3", "python", NULL, &out);
+  write_metadata(&out);
   const char *separator = "\n";
   char id[16];
   for (size_t i = 0; i < COUNT_OF(splits); i++, separator = ",\n") {
@@ -414,10 +422,10 @@ static void neighbours_of_one_stream_are_joined(void **state) {
   CLEANUP(json_done) struct json *appended = json_array();
   for (size_t i = 0; i < COUNT_OF(parts); i++) {
     json_push(apart, stream(parts[i][0], parts[i][1]));
-    stream_join_append(appended, stream(parts[i][0], parts[i][1]));
+    outputs_append(appended, stream(parts[i][0], parts[i][1]));
   }
   CLEANUP(json_done) struct json *before = json_copy(apart);
-  CLEANUP(json_done) struct json *joined = stream_join(apart);
+  CLEANUP(json_done) struct json *joined = outputs_join(apart);
   assert_true(json_equal(joined, expected));
   assert_true(json_equal(appended, expected));
   assert_true(json_equal(apart, before));
@@ -430,7 +438,7 @@ static void lines_are_joined_too(void **state) {
   struct json *outputs =
       parse("[{\"output_type\":\"stream\",\"name\":\"stdout\","
             "\"text\":[\"a\\n\",\"b\"]}]");
-  stream_join_append(outputs, stream("stdout", "c"));
+  outputs_append(outputs, stream("stdout", "c"));
   assert_int_equal(json_length(outputs), 1);
   assert_string_equal(json_get_text(json_at(outputs, 0), "text"), "a\nbc");
 }

@@ -39,7 +39,7 @@ static size_t sequence_start(const char *text, size_t at) {
   return at;
 }
 
-size_t terminal_cut_before(const char *text, size_t length, size_t at) {
+size_t terminal_store_cut_before(const char *text, size_t length, size_t at) {
   if (at >= length)
     return length;
   size_t cut = at;
@@ -48,7 +48,7 @@ size_t terminal_cut_before(const char *text, size_t length, size_t at) {
   return sequence_start(text, cut);
 }
 
-size_t terminal_cut_after(const char *text, size_t length, size_t at) {
+size_t terminal_store_cut_after(const char *text, size_t length, size_t at) {
   size_t cut = at;
   for (int i = 0; i < 3 && cut < length && utf8_is_continuation(text[cut]); i++)
     cut++;
@@ -58,7 +58,7 @@ size_t terminal_cut_after(const char *text, size_t length, size_t at) {
     cut++;
   /* '[' itself lies in the range of final bytes. */
   if (cut < length && text[cut] == '[' && text[cut - 1] == 0x1b)
-    return terminal_cut_after(text, length, cut + 1);
+    return terminal_store_cut_after(text, length, cut + 1);
   return cut < length ? cut + 1 : length;
 }
 
@@ -91,7 +91,7 @@ void terminal_store_append(struct terminal_store *store, const char *text,
                            size_t length) {
   if (!store->head_closed) {
     size_t room = store->head_limit - store->head.length;
-    size_t part = terminal_cut_before(text, length, room);
+    size_t part = terminal_store_cut_before(text, length, room);
     buf_append(&store->head, text, part);
     if (part == length)
       return;
@@ -110,7 +110,7 @@ static size_t tail_length(const struct terminal_store *store) {
 static void drop(struct terminal_store *store, size_t excess) {
   const char *text = store->tail.data + store->tail_start;
   size_t length = tail_length(store);
-  size_t cut = terminal_cut_after(text, length, excess);
+  size_t cut = terminal_store_cut_after(text, length, excess);
   size_t near = store->limit / 8 < TAIL_NEAR ? store->limit / 8 : TAIL_NEAR;
   if (cut < length && text[cut - 1] != '\n') {
     size_t reach = length - cut < near ? length - cut : near;
@@ -141,7 +141,8 @@ void terminal_store_trim(struct terminal_store *store, size_t reserved) {
  * no gap yet, in front of the tail. */
 static void shrink_head(struct terminal_store *store) {
   const char *text = store->head.data;
-  size_t cut = terminal_cut_before(text, store->head.length, store->head_limit);
+  size_t cut =
+      terminal_store_cut_before(text, store->head.length, store->head_limit);
   const char *newline = cut == 0 ? NULL : memrchr(text, '\n', cut);
   size_t line_end = newline == NULL ? 0 : (size_t)(newline - text) + 1;
   if (cut - line_end <= store->head_limit / 4)

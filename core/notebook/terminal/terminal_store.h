@@ -53,7 +53,7 @@ int terminal_store_marker(uint64_t bytes, uint64_t lines, struct buf *out);
 
 /* The greatest cut <= at that splits neither a UTF-8 character nor an ANSI
  * sequence, and the smallest such cut >= at. */
-size_t terminal_cut_before(const char *text, size_t length, size_t at);
-size_t terminal_cut_after(const char *text, size_t length, size_t at);
+size_t terminal_store_cut_before(const char *text, size_t length, size_t at);
+size_t terminal_store_cut_after(const char *text, size_t length, size_t at);
 
 #endif

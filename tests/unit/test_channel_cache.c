@@ -12,7 +12,13 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/jupyter/cache.h"
+#include "core/jupyter/channel_cache.h"
+
+static size_t count_of(struct channel_cache *cache) {
+  size_t count;
+  free(channel_cache_names(cache, &count));
+  return count;
+}
 
 static char closed[256]; /* the names of closed channels, in order */
 
@@ -41,11 +47,11 @@ static void what_is_given_can_be_taken_once(void **state) {
   assert_null(channel_cache_take(cache, "a"));
   struct cached_channel *a = named("a");
   channel_cache_give(cache, a);
-  assert_int_equal(channel_cache_count(cache), 1);
+  assert_int_equal(count_of(cache), 1);
   assert_null(channel_cache_take(cache, "b"));
   assert_ptr_equal(channel_cache_take(cache, "a"), a);
   assert_null(channel_cache_take(cache, "a"));
-  assert_int_equal(channel_cache_count(cache), 0);
+  assert_int_equal(count_of(cache), 0);
   channel_cache_give(cache, a);
   assert_string_equal(closed, "");
   channel_cache_free(cache);
@@ -61,7 +67,7 @@ static void the_one_given_back_longest_ago_is_closed(void **state) {
   channel_cache_give(cache, channel_cache_take(cache, "a"));
   channel_cache_give(cache, named("c"));
   assert_string_equal(closed, "b");
-  assert_int_equal(channel_cache_count(cache), 2);
+  assert_int_equal(count_of(cache), 2);
   channel_cache_free(cache);
   assert_string_equal(closed, "bac");
 }
@@ -71,7 +77,7 @@ static void a_limit_of_none_keeps_none(void **state) {
   struct channel_cache *cache = channel_cache_new(0);
   channel_cache_give(cache, named("a"));
   assert_string_equal(closed, "a");
-  assert_int_equal(channel_cache_count(cache), 0);
+  assert_int_equal(count_of(cache), 0);
   channel_cache_free(cache);
 }
 
@@ -88,25 +94,25 @@ static void of_two_for_one_kernel_the_newer_stays(void **state) {
   channel_cache_free(cache);
 }
 
-static void a_round_sees_each_once(void **state) {
+static void a_task_s_newest_is_taken(void **state) {
   (void)state;
   struct channel_cache *cache = channel_cache_new(10);
-  unsigned long cursor = 0;
-  assert_null(channel_cache_take_next(cache, &cursor));
-  channel_cache_give(cache, named("a"));
-  assert_null(channel_cache_take_next(cache, &cursor)); /* same round */
-  channel_cache_give(cache, named("b"));
-  channel_cache_give(cache, named("c"));
-  for (int round = 0; round < 3; round++) {
-    char seen[8] = "";
-    cursor = 0;
-    struct cached_channel *cached;
-    while ((cached = channel_cache_take_next(cache, &cursor)) != NULL) {
-      strcat(seen, cached->kernel_id);
-      channel_cache_give(cache, cached);
-    }
-    assert_string_equal(seen, "abc");
+  const char *const tasks[] = {"one", "two", "one"};
+  for (size_t i = 0; i < COUNT_OF(tasks); i++) {
+    struct cached_channel *cached = named((const char *[]){"a", "b", "c"}[i]);
+    strcpy(cached->task, tasks[i]);
+    channel_cache_give(cache, cached);
   }
+  size_t count;
+  struct channel_cache_name *names = channel_cache_names(cache, &count);
+  assert_int_equal(count, 3);
+  assert_string_equal(names[1].kernel_id, "b");
+  assert_string_equal(names[1].task, "two");
+  free(names);
+  struct cached_channel *newest = channel_cache_take_task(cache, "one");
+  assert_string_equal(newest->kernel_id, "c");
+  assert_null(channel_cache_take_task(cache, "three"));
+  cached_channel_free(newest);
   channel_cache_free(cache);
 }
 
@@ -118,9 +124,8 @@ static void *take_and_give(void *argument) {
   for (int i = 0; i < TURNS; i++) {
     const char *name = i % 2 == 0 ? "a" : "b";
     struct cached_channel *cached = channel_cache_take(cache, name);
-    unsigned long cursor = 0;
     if (cached == NULL)
-      cached = channel_cache_take_next(cache, &cursor);
+      cached = channel_cache_take(cache, i % 2 == 0 ? "b" : "a");
     if (cached == NULL)
       continue;
     if (__atomic_exchange_n(&cached->task[0], 1, __ATOMIC_RELAXED) != 0)
@@ -143,7 +148,7 @@ static void a_channel_has_one_owner_at_a_time(void **state) {
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
   assert_false(shared);
-  assert_int_equal(channel_cache_count(cache), 2);
+  assert_int_equal(count_of(cache), 2);
   assert_string_equal(closed, "");
   channel_cache_free(cache);
 }
@@ -156,7 +161,7 @@ int main(void) {
       cmocka_unit_test_setup(a_limit_of_none_keeps_none, forget_closed),
       cmocka_unit_test_setup(of_two_for_one_kernel_the_newer_stays,
                              forget_closed),
-      cmocka_unit_test_setup(a_round_sees_each_once, forget_closed),
+      cmocka_unit_test_setup(a_task_s_newest_is_taken, forget_closed),
       cmocka_unit_test_setup(a_channel_has_one_owner_at_a_time, forget_closed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,8 @@
 
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer_state.h"
+#include "core/notebook/writer/notebook.h"
+#include "core/notebook/writer/publish.h"
 
 /* Two files with these names are made and removed. */
 struct probe {
@@ -19,7 +20,7 @@ static int make(const struct probe *probe, int which) {
 }
 
 static int try_lease(int file, struct err *err) {
-  return take_lease(file)
+  return publish_take_lease(file)
              ? 0
              : err_errno(
                    err, ERR_UNAVAILABLE, errno,

@@ -1,4 +1,4 @@
-#include "core/jupyter/cache.h"
+#include "core/jupyter/channel_cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
  * order in which they were given back: the first one is the oldest. */
 struct entry {
   struct cached_channel *cached; /* its kernel_id is the key */
-  unsigned long given;           /* number of the give, from 1 */
   UT_hash_handle hh;
 };
 
@@ -19,7 +18,6 @@ struct channel_cache {
   pthread_mutex_t lock;
   struct entry *entries;
   size_t limit;
-  unsigned long gives;
 };
 
 void cached_channel_free(struct cached_channel *cached) {
@@ -93,7 +91,6 @@ void channel_cache_give(struct channel_cache *cache,
   pthread_mutex_lock(&cache->lock);
   struct cached_channel *twin =
       remove_entry(cache, find(cache, cached->kernel_id));
-  entry->given = ++cache->gives;
   HASH_ADD_KEYPTR(hh, cache->entries, cached->kernel_id,
                   strlen(cached->kernel_id), entry);
   struct cached_channel *oldest = NULL;
@@ -103,19 +100,6 @@ void channel_cache_give(struct channel_cache *cache,
   /* Closing takes system calls, so it happens outside the lock. */
   cached_channel_free(twin);
   cached_channel_free(oldest);
-}
-
-/* *cursor is one more than the number of the last give before the round. */
-struct cached_channel *channel_cache_take_next(struct channel_cache *cache,
-                                               unsigned long *cursor) {
-  struct cached_channel *cached = NULL;
-  pthread_mutex_lock(&cache->lock);
-  if (*cursor == 0)
-    *cursor = cache->gives + 1;
-  if (cache->entries != NULL && cache->entries->given < *cursor)
-    cached = remove_entry(cache, cache->entries);
-  pthread_mutex_unlock(&cache->lock);
-  return cached;
 }
 
 struct channel_cache_name *channel_cache_names(struct channel_cache *cache,
@@ -132,11 +116,4 @@ struct channel_cache_name *channel_cache_names(struct channel_cache *cache,
   }
   pthread_mutex_unlock(&cache->lock);
   return names;
-}
-
-size_t channel_cache_count(struct channel_cache *cache) {
-  pthread_mutex_lock(&cache->lock);
-  size_t count = HASH_COUNT(cache->entries);
-  pthread_mutex_unlock(&cache->lock);
-  return count;
 }

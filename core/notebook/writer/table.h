@@ -2,8 +2,8 @@
  *
  * In a file of our layout one cell follows the other with ",\n" between them,
  * so a cell ends two bytes before the next one begins. */
-#ifndef CELLPOST_NOTEBOOK_WRITER_WRITER_TABLE_H
-#define CELLPOST_NOTEBOOK_WRITER_WRITER_TABLE_H
+#ifndef CELLPOST_NOTEBOOK_WRITER_TABLE_H
+#define CELLPOST_NOTEBOOK_WRITER_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,9 +1,12 @@
+#include "core/notebook/writer/scan.h"
+
 #include <string.h>
 
 #include "core/base/id.h"
 #include "core/base/mem.h"
+#include "core/notebook/cell.h"
 #include "core/notebook/cell_clean.h"
-#include "core/notebook/writer/writer_state.h"
+#include "core/notebook/writer/notebook_state.h"
 
 /* No line of a JSON string can look like these: it has no raw line ends. */
 #define CELLS_LINE "\n \"cells\": ["

@@ -1,4 +1,4 @@
-#include "core/notebook/writer/writer_table.h"
+#include "core/notebook/writer/table.h"
 
 #include <stdlib.h>
 #include <string.h>

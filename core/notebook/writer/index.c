@@ -1,18 +1,12 @@
-/* .notebook.index: what the process knew that wrote last.
- *
- * A head of fixed size and then the cells, each with a check sum. The head is
- * written last, by one write, and names the published file by its fingerprint;
- * so an index that was left behind half-way, or that belongs to a file which
- * was changed since, is not taken for true. Nor is one from before a restart of
- * the machine: after a loss of power the file's content is what has to be
- * looked at. */
+#include "core/notebook/writer/index.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/layout.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer_state.h"
 
 #define MAGIC "cellpost notebook index 1\n"
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
@@ -63,7 +57,7 @@ static void read_boot_id(void) {
 void index_open(struct notebook *notebook) {
   pthread_once(&boot_once, read_boot_id);
   notebook->index =
-      openat(notebook->directory, NOTEBOOK_INDEX,
+      openat(notebook->directory, LAYOUT_NOTEBOOK_INDEX,
              O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   ssize_t got =
       pread(notebook->index, &notebook->sequence, sizeof notebook->sequence, 0);

@@ -3,8 +3,8 @@
  * A channel is either in the cache (idle) or lent to exactly one user. Taking
  * it removes it; giving it back puts it in; when the cache is full the one
  * given back longest ago is closed. Thread-safe. */
-#ifndef CELLPOST_JUPYTER_CACHE_H
-#define CELLPOST_JUPYTER_CACHE_H
+#ifndef CELLPOST_JUPYTER_CHANNEL_CACHE_H
+#define CELLPOST_JUPYTER_CHANNEL_CACHE_H
 
 #include <stddef.h>
 
@@ -37,12 +37,6 @@ struct cached_channel *channel_cache_take_task(struct channel_cache *cache,
 void channel_cache_give(struct channel_cache *cache,
                         struct cached_channel *cached);
 
-/* For the janitor: takes each idle channel once per round; NULL ends the round.
- * Start a round with *cursor = 0. Those given back meanwhile are not seen
- * again in the same round. */
-struct cached_channel *channel_cache_take_next(struct channel_cache *cache,
-                                               unsigned long *cursor);
-
 /* Whose channels are idle now: an array of *count names, freed with free(). */
 struct channel_cache_name {
   char kernel_id[64];
@@ -50,7 +44,5 @@ struct channel_cache_name {
 };
 struct channel_cache_name *channel_cache_names(struct channel_cache *cache,
                                                size_t *count);
-
-size_t channel_cache_count(struct channel_cache *cache);
 
 #endif

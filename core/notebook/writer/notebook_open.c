@@ -10,7 +10,10 @@
 #include "core/base/clock.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer_state.h"
+#include "core/notebook/writer/index.h"
+#include "core/notebook/writer/notebook.h"
+#include "core/notebook/writer/publish.h"
+#include "core/notebook/writer/scan.h"
 
 /* Makes the scanned file the published one. */
 static int write_whole(struct notebook *notebook, struct scan *scan,
@@ -21,12 +24,12 @@ static int write_whole(struct notebook *notebook, struct scan *scan,
       .length = scan->bytes.length,
       .resume = notebook->published.size,
   };
-  int result = publish(notebook, &change, err);
+  int result = publish_version(notebook, &change, err);
   if (result < 0)
     return -1;
   /* The file that was there is none of ours, to be written to piecemeal. */
   if (notebook->spare.inode != 0)
-    spare_drop(notebook);
+    publish_drop_spare(notebook);
   return result;
 }
 
@@ -103,8 +106,7 @@ static int scan_file(struct notebook *notebook, int file, char **set_aside,
   return 0;
 }
 
-int notebook_load(struct notebook *notebook, char **set_aside,
-                  struct err *err) {
+static int load(struct notebook *notebook, char **set_aside, struct err *err) {
   struct stat status;
   if (fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
               AT_SYMLINK_NOFOLLOW) < 0) {
@@ -112,7 +114,7 @@ int notebook_load(struct notebook *notebook, char **set_aside,
       return replace_by_empty(notebook, false, NULL, err);
     return err_errno(err, ERR_IO, errno, "looking for the notebook");
   }
-  notebook->published = fingerprint_of(&status);
+  notebook->published = publish_fingerprint(&status);
   if (!S_ISREG(status.st_mode))
     return replace_by_empty(notebook, true, set_aside, err);
   if (index_load(notebook))
@@ -123,4 +125,43 @@ int notebook_load(struct notebook *notebook, char **set_aside,
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "opening the notebook");
   return scan_file(notebook, file, set_aside, err);
+}
+
+int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
+                  char **set_aside, struct err *err) {
+  if (set_aside != NULL)
+    *set_aside = NULL;
+  CLEANUP(notebook_done) struct notebook *notebook = mem_new(sizeof *notebook);
+  notebook->sync = sync;
+  notebook->index = notebook->published_file = notebook->spare_file = -1;
+  notebook->directory =
+      openat(task_directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (notebook->directory < 0)
+    return err_errno(err, ERR_IO, errno, "opening the task's directory");
+  index_open(notebook);
+  if (load(notebook, set_aside, err) < 0)
+    return -1;
+  *ret = MEM_STEAL(notebook);
+  return 0;
+}
+
+void notebook_sync_later(struct notebook *notebook, struct fs_later *later) {
+  if (fstat(notebook->directory, &notebook->key) == 0)
+    notebook->later = later;
+}
+
+void notebook_close(struct notebook *notebook) {
+  if (notebook == NULL)
+    return;
+  mem_close_descriptor(&notebook->published_file);
+  mem_close_descriptor(&notebook->spare_file);
+  mem_close_descriptor(&notebook->directory);
+  mem_close_descriptor(&notebook->index);
+  table_free(&notebook->table);
+  free(notebook);
+}
+
+void notebook_done(struct notebook **notebook) {
+  notebook_close(*notebook);
+  *notebook = NULL;
 }

@@ -1,4 +1,4 @@
-#include "core/notebook/output.h"
+#include "core/notebook/collector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 enum { MOST_UPDATES = 1024 };
 
 struct pending_update {
-  struct output_update update;
+  struct collector_update update;
   size_t size;
 };
 
@@ -26,7 +26,6 @@ struct collector {
 struct collector *collector_new(const struct output_limits *limits) {
   struct collector *collector = mem_new(sizeof *collector);
   collector->list.limits = *limits;
-  collector->list.first_change = SIZE_MAX;
   return collector;
 }
 
@@ -35,7 +34,7 @@ void collector_free(struct collector *collector) {
     return;
   output_list_free(&collector->list);
   for (size_t i = 0; i < collector->update_count; i++)
-    output_update_free(&collector->updates[i].update);
+    collector_update_free(&collector->updates[i].update);
   free(collector->updates);
   free(collector);
 }
@@ -45,11 +44,11 @@ void collector_done(struct collector **collector) {
   *collector = NULL;
 }
 
-void output_update_free(struct output_update *update) {
+void collector_update_free(struct collector_update *update) {
   free(update->display_id);
   json_free(update->data);
   json_free(update->metadata);
-  *update = (struct output_update){NULL, NULL, NULL, false};
+  *update = (struct collector_update){NULL, NULL, NULL, false};
 }
 
 /* No mime value, and no text of an error, may take more than half of all. */
@@ -109,7 +108,7 @@ static const char *display_id_of(const struct json *content) {
 
 static void forget_update(struct collector *collector, size_t index) {
   struct pending_update *update = &collector->updates[index];
-  output_update_free(&update->update);
+  collector_update_free(&update->update);
   collector->update_bytes -= update->size;
   collector->update_count--;
   memmove(update, update + 1,
@@ -261,25 +260,6 @@ struct json *collector_outputs(const struct collector *collector) {
   return outputs;
 }
 
-int collector_stream(const struct collector *collector, const char *name,
-                     struct buf *out) {
-  int result = 0;
-  for (size_t i = 0; i < collector->list.count; i++) {
-    struct output_entry *entry = &collector->list.entries[i];
-    if (entry->kind != OUTPUT_STREAM || strcmp(entry->name, name) != 0)
-      continue;
-    const struct json *text = output_entry_text(entry);
-    result |= buf_append(out, json_text(text), json_text_length(text));
-  }
-  return result;
-}
-
-size_t collector_first_change(struct collector *collector) {
-  size_t index = collector->list.first_change;
-  collector->list.first_change = SIZE_MAX;
-  return index;
-}
-
 bool collector_shows(const struct collector *collector,
                      const struct json *content) {
   const char *display_id = display_id_of(content);
@@ -299,12 +279,12 @@ const char *collector_display_id(const struct collector *collector,
 }
 
 int collector_take_update(struct collector *collector,
-                          struct output_update *ret) {
+                          struct collector_update *ret) {
   if (collector->update_count == 0)
     return 0;
   struct pending_update *first = &collector->updates[0];
   *ret = first->update;
-  first->update = (struct output_update){NULL, NULL, NULL, false};
+  first->update = (struct collector_update){NULL, NULL, NULL, false};
   forget_update(collector, 0);
   return 1;
 }

@@ -1,25 +1,24 @@
 /* The notebook file of one task: valid on disk at every instant.
  *
  * Readers (nginx) always see a complete file, because every version is put in
- * place by one rename. DESIGN.md ("The notebook at constant cost") tells how
- * the cost of a cell is kept independent of the size of the notebook: two
- * inodes, a write lease on the spare, append the tail, exchange.
+ * place by one rename. The cost of a cell does not depend on the size of the
+ * notebook: publish.h tells how.
  *
  * A version that somebody has open is never written to, nor one with a second
  * hard link. Not seen are pages that sendfile(2) has handed to a socket before
  * the file was closed: servers must read it (nginx: sendfile off).
  *
- * One process writes at a time: the caller holds the task's turn. Beside the
- * notebook stand .notebook.spare and .notebook.index; both may be deleted at
- * any time and are made anew.
+ * One process writes at a time: the caller holds the task's turn. The files
+ * .notebook.spare and .notebook.index beside the notebook may be deleted at any
+ * time and are made anew.
  *
  * Every function that publishes gives ERR_CONFLICT when another process wrote
  * since (close it and open it anew), ERR_NO_SPACE and ERR_IO; then the old file
  * is intact and the notebook can be written to again. One exception: when after
  * all else the sync of the directory fails (FS_SYNC_DATA, ERR_IO), the new
  * version stands there but a loss of power may undo it. */
-#ifndef CELLPOST_NOTEBOOK_WRITER_WRITER_H
-#define CELLPOST_NOTEBOOK_WRITER_WRITER_H
+#ifndef CELLPOST_NOTEBOOK_WRITER_NOTEBOOK_H
+#define CELLPOST_NOTEBOOK_WRITER_NOTEBOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,5 @@
-/* Puts one version of the notebook in the place of the last one.
- *
- * The spare is the version before the published one. When nobody has it open
- * (a write lease tells, fcntl(2) F_SETLEASE), only what it lacks is written,
- * and both change places by renameat2(RENAME_EXCHANGE). Else a new file is
- * written whole. A kill at any point leaves the published file untouched or
- * exchanged; what the spare then is, the index tells or nobody asks. */
+#include "core/notebook/writer/publish.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,29 +9,23 @@
 
 #include "core/base/layout.h"
 #include "core/base/mem.h"
-#include "core/notebook/writer/writer_state.h"
+#include "core/notebook/writer/index.h"
 
 static _Atomic uint64_t count_appended, count_copied, count_bytes;
 
-void notebook_counters(struct notebook_counters *ret) {
-  ret->appended = atomic_load(&count_appended);
-  ret->copied = atomic_load(&count_copied);
-  ret->bytes = atomic_load(&count_bytes);
+void publish_counts(uint64_t *appended, uint64_t *copied, uint64_t *bytes) {
+  *appended = atomic_load(&count_appended);
+  *copied = atomic_load(&count_copied);
+  *bytes = atomic_load(&count_bytes);
 }
 
-struct fingerprint fingerprint_of(const struct stat *status) {
+struct fingerprint publish_fingerprint(const struct stat *status) {
   return (struct fingerprint){
       .inode = status->st_ino,
       .size = (uint64_t)status->st_size,
       .seconds = status->st_mtim.tv_sec,
       .nanoseconds = status->st_mtim.tv_nsec,
   };
-}
-
-bool fingerprint_equal(const struct fingerprint *a,
-                       const struct fingerprint *b) {
-  return a->inode == b->inode && a->size == b->size &&
-         a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
 }
 
 static int fail(struct err *err, const char *what) {
@@ -65,8 +54,8 @@ static int read_range(int file, char *to, size_t length, off_t from) {
   return 0;
 }
 
-int published_read(const struct notebook *notebook, size_t from, size_t length,
-                   struct buf *out, struct err *err) {
+int publish_read(const struct notebook *notebook, size_t from, size_t length,
+                 struct buf *out, struct err *err) {
   CLEANUP(mem_close_descriptor) int file = open_published(notebook);
   if (file < 0)
     return err_errno(err, ERR_IO, errno, "opening the notebook");
@@ -116,7 +105,7 @@ static int copy_range(int from, off_t from_at, int to, off_t to_at,
 /* A lease says that no other open description of the file exists, and none
  * comes into being before it ends (with the descriptor). Who tries waits, and
  * we are sent a signal, whose default would be to end us: SIGURG is ignored. */
-bool take_lease(int file) {
+bool publish_take_lease(int file) {
   return fcntl(file, F_SETSIG, SIGURG) == 0 &&
          fcntl(file, F_SETLEASE, F_WRLCK) == 0;
 }
@@ -132,7 +121,7 @@ static bool end_lease(int file) {
 static bool is_named_spare(const struct notebook *notebook,
                            const struct stat *file) {
   struct stat named;
-  return fstatat(notebook->directory, NOTEBOOK_SPARE, &named,
+  return fstatat(notebook->directory, LAYOUT_NOTEBOOK_SPARE, &named,
                  AT_SYMLINK_NOFOLLOW) == 0 &&
          named.st_ino == file->st_ino && named.st_dev == file->st_dev;
 }
@@ -146,28 +135,28 @@ static int open_spare(struct notebook *notebook) {
   int file = mem_steal_descriptor(&notebook->spare_file);
   bool kept = file >= 0;
   if (!kept)
-    file = openat(notebook->directory, NOTEBOOK_SPARE,
+    file = openat(notebook->directory, LAYOUT_NOTEBOOK_SPARE,
                   O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   struct stat status;
-  if (file < 0 || !take_lease(file) || fstat(file, &status) < 0)
+  if (file < 0 || !publish_take_lease(file) || fstat(file, &status) < 0)
     return -1;
-  struct fingerprint found = fingerprint_of(&status);
+  struct fingerprint found = publish_fingerprint(&status);
   bool same = S_ISREG(status.st_mode) && status.st_nlink == 1 &&
               fingerprint_equal(&found, &notebook->spare) &&
               (!kept || is_named_spare(notebook, &status));
   return same ? mem_steal_descriptor(&file) : -1;
 }
 
-void spare_drop(struct notebook *notebook) {
-  unlinkat(notebook->directory, NOTEBOOK_SPARE, 0);
+void publish_drop_spare(struct notebook *notebook) {
+  unlinkat(notebook->directory, LAYOUT_NOTEBOOK_SPARE, 0);
   mem_close_descriptor(&notebook->spare_file);
   notebook->spare.inode = 0;
 }
 
 /* A new, empty spare; who still reads the old one keeps it. */
 static int make_spare(struct notebook *notebook, struct err *err) {
-  spare_drop(notebook);
-  int file = openat(notebook->directory, NOTEBOOK_SPARE,
+  publish_drop_spare(notebook);
+  int file = openat(notebook->directory, LAYOUT_NOTEBOOK_SPARE,
                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file < 0)
     return fail(err, "making a new file");
@@ -218,7 +207,7 @@ static int finish_version(const struct notebook *notebook, int *file,
     return fail(err, "cutting it to size");
   if (notebook->sync == FS_SYNC_DATA && fdatasync(*file) < 0)
     return fail(err, "bringing it to the disk");
-  *ret = fingerprint_of(&status);
+  *ret = publish_fingerprint(&status);
   if (notebook->later != NULL && end_lease(*file))
     return 0;
   /* Filesystems over a network tell of a full disk only here. */
@@ -232,19 +221,20 @@ static int finish_version(const struct notebook *notebook, int *file,
 static int put_in_place(struct notebook *notebook, struct err *err) {
   int directory = notebook->directory;
   if (notebook->published.inode == 0) {
-    if (renameat2(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK,
+    if (renameat2(directory, LAYOUT_NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK,
                   RENAME_NOREPLACE) == 0)
       return 0;
     if (errno == EEXIST)
       return err_set(err, ERR_CONFLICT,
                      "the notebook was made by another process");
-  } else if (renameat2(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK,
-                       RENAME_EXCHANGE) == 0) {
+  } else if (renameat2(directory, LAYOUT_NOTEBOOK_SPARE, directory,
+                       LAYOUT_NOTEBOOK, RENAME_EXCHANGE) == 0) {
     return 1;
   }
   if (errno != EINVAL && errno != ENOSYS)
     return fail(err, "putting it in place");
-  if (renameat(directory, NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK) < 0)
+  if (renameat(directory, LAYOUT_NOTEBOOK_SPARE, directory, LAYOUT_NOTEBOOK) <
+      0)
     return fail(err, "putting it in place");
   return 0;
 }
@@ -256,10 +246,10 @@ static void give_up_spare(struct notebook *notebook, int file, size_t start,
   struct stat status;
   if (!full || file < 0 || start == 0 || ftruncate(file, (off_t)start) < 0 ||
       fstat(file, &status) < 0) {
-    spare_drop(notebook);
+    publish_drop_spare(notebook);
     return;
   }
-  notebook->spare = fingerprint_of(&status);
+  notebook->spare = publish_fingerprint(&status);
   index_distrust_spare(notebook, start);
 }
 
@@ -275,9 +265,19 @@ static void keep_files(struct notebook *notebook, int *file, bool exchanged) {
                  notebook->directory);
 }
 
+bool publish_is_stale(const struct notebook *notebook) {
+  struct stat status;
+  struct fingerprint found = {0};
+  if (fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
+              AT_SYMLINK_NOFOLLOW) == 0)
+    found = publish_fingerprint(&status);
+  return !fingerprint_equal(&found, &notebook->published) ||
+         index_sequence(notebook) != notebook->sequence;
+}
+
 static int check_change(const struct notebook *notebook,
                         const struct change *change, struct err *err) {
-  if (notebook_is_stale(notebook))
+  if (publish_is_stale(notebook))
     return err_set(err, ERR_CONFLICT,
                    "the notebook was changed by another process");
   if (new_size(notebook, change) > BUF_NOTEBOOK)
@@ -301,8 +301,8 @@ static int open_target(struct notebook *notebook, const struct change *change,
   return file;
 }
 
-int publish(struct notebook *notebook, const struct change *change,
-            struct err *err) {
+int publish_version(struct notebook *notebook, const struct change *change,
+                    struct err *err) {
   size_t start;
   bool copy;
   if (check_change(notebook, change, err) < 0)
@@ -321,7 +321,7 @@ int publish(struct notebook *notebook, const struct change *change,
   }
   int exchanged = put_in_place(notebook, err);
   if (exchanged < 0) {
-    spare_drop(notebook);
+    publish_drop_spare(notebook);
     return -1;
   }
   atomic_fetch_add(copy ? &count_copied : &count_appended, 1);

@@ -1,65 +1,17 @@
-#include "core/notebook/writer/writer.h"
+#include "core/notebook/writer/notebook.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/notebook/cell_clean.h"
 #include "core/notebook/mimebundle.h"
-#include "core/notebook/stream_join.h"
-#include "core/notebook/writer/writer_state.h"
-
-int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
-                  char **set_aside, struct err *err) {
-  if (set_aside != NULL)
-    *set_aside = NULL;
-  CLEANUP(notebook_done) struct notebook *notebook = mem_new(sizeof *notebook);
-  notebook->sync = sync;
-  notebook->index = notebook->published_file = notebook->spare_file = -1;
-  notebook->directory =
-      openat(task_directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (notebook->directory < 0)
-    return err_errno(err, ERR_IO, errno, "opening the task's directory");
-  index_open(notebook);
-  if (notebook_load(notebook, set_aside, err) < 0)
-    return -1;
-  *ret = MEM_STEAL(notebook);
-  return 0;
-}
-
-void notebook_sync_later(struct notebook *notebook, struct fs_later *later) {
-  if (fstat(notebook->directory, &notebook->key) == 0)
-    notebook->later = later;
-}
-
-void notebook_close(struct notebook *notebook) {
-  if (notebook == NULL)
-    return;
-  mem_close_descriptor(&notebook->published_file);
-  mem_close_descriptor(&notebook->spare_file);
-  mem_close_descriptor(&notebook->directory);
-  mem_close_descriptor(&notebook->index);
-  table_free(&notebook->table);
-  free(notebook);
-}
-
-void notebook_done(struct notebook **notebook) {
-  notebook_close(*notebook);
-  *notebook = NULL;
-}
+#include "core/notebook/outputs.h"
+#include "core/notebook/writer/index.h"
+#include "core/notebook/writer/publish.h"
 
 bool notebook_is_stale(const struct notebook *notebook) {
-  struct stat status;
-  struct fingerprint found = {0};
-  if (fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
-              AT_SYMLINK_NOFOLLOW) == 0)
-    found = fingerprint_of(&status);
-  return !fingerprint_equal(&found, &notebook->published) ||
-         index_sequence(notebook) != notebook->sequence;
+  return publish_is_stale(notebook);
 }
 
 /* Where the cell at `index` ends. */
@@ -86,7 +38,7 @@ static int append(struct notebook *notebook, const char *id, struct buf *text,
                                 .bytes = text->data,
                                 .length = text->length,
                                 .resume = notebook->published.size};
-  int result = publish(notebook, &change, err);
+  int result = publish_version(notebook, &change, err);
   if (result < 0)
     return -1;
   size_t separator = table->count == 0 ? strlen("\n") : strlen(",\n");
@@ -156,7 +108,7 @@ static int replace(struct notebook *notebook, size_t index, struct buf *text,
                                 .length = text->length,
                                 .resume =
                                     last ? notebook->published.size : end};
-  int result = publish(notebook, &change, err);
+  int result = publish_version(notebook, &change, err);
   if (result < 0)
     return -1;
   table_shift(table, index, (int64_t)length - (int64_t)(end - from));
@@ -185,8 +137,8 @@ static int read_cell(struct notebook *notebook, const char *id, size_t *index,
     return err_set(err, ERR_CONFLICT,
                    "the notebook was changed by another process");
   size_t from = notebook->table.cells[*index].offset;
-  if (published_read(notebook, from, cell_end(notebook, *index) - from, &text,
-                     err) < 0)
+  if (publish_read(notebook, from, cell_end(notebook, *index) - from, &text,
+                   err) < 0)
     return -1;
   return json_parse(text.data, text.length, &JSON_RULES_NOTEBOOK, ret, err);
 }
@@ -241,7 +193,7 @@ int notebook_add_late(struct notebook *notebook, const char *id,
   for (size_t i = 0; i < json_length(outputs); i++) {
     struct json *output = cell_clean_output(json_at(outputs, i));
     if (output != NULL)
-      stream_join_append(present, output);
+      outputs_append(present, output);
   }
   json_set_boolean(our_metadata(cell), "late", true);
   return write_cell(notebook, index, cell, err);
@@ -304,7 +256,7 @@ int notebook_set_kernel(struct notebook *notebook, const char *name,
   CLEANUP(buf_free) struct buf old = BUF_INIT(BUF_NOTEBOOK);
   CLEANUP(buf_free) struct buf new = BUF_INIT(BUF_NOTEBOOK);
   size_t before = notebook->preamble;
-  if (published_read(notebook, 0, before, &old, err) < 0)
+  if (publish_read(notebook, 0, before, &old, err) < 0)
     return -1;
   CLEANUP(json_done)
   struct json *metadata =
@@ -315,7 +267,7 @@ int notebook_set_kernel(struct notebook *notebook, const char *name,
     return 0;
   const struct change change = {
       .from = 0, .bytes = new.data, .length = new.length, .resume = before};
-  int result = publish(notebook, &change, err);
+  int result = publish_version(notebook, &change, err);
   if (result < 0)
     return -1;
   notebook->preamble = new.length;
@@ -348,4 +300,8 @@ int64_t notebook_cells(const struct notebook *notebook) {
 
 int64_t notebook_size(const struct notebook *notebook) {
   return (int64_t)notebook->published.size;
+}
+
+void notebook_counters(struct notebook_counters *ret) {
+  publish_counts(&ret->appended, &ret->copied, &ret->bytes);
 }

@@ -1,0 +1,25 @@
+/* Lists of outputs (nbformat arrays). Pure.
+ *
+ * Neighbouring outputs of one stream are one text: the collector joins them
+ * while a cell runs, and late ones go on where the last one ended. Notebook and
+ * answers have them joined; the registry keeps each. */
+#ifndef CELLPOST_NOTEBOOK_OUTPUTS_H
+#define CELLPOST_NOTEBOOK_OUTPUTS_H
+
+#include <stdbool.h>
+
+#include "core/json/json.h"
+
+/* Appends an output (takes the reference), joined to the last one where both
+ * are of one stream. */
+void outputs_append(struct json *outputs, struct json *output);
+
+/* All outputs joined; the caller's. Nothing of `outputs` is changed. */
+struct json *outputs_join(const struct json *outputs);
+
+/* True when both say the same: lists of lines are joined, and so are
+ * neighbouring outputs of one stream. With `counts` execution counts must
+ * agree, too. */
+bool outputs_agree(const struct json *a, const struct json *b, bool counts);
+
+#endif
