@@ -3,70 +3,69 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/text/amount.h"
 #include "core/text/ansi.h"
 #include "core/text/characters.h"
 
 #define CAUSE_LIMIT 300
+#define REASON_LIMIT 200
 /* A run of identical lines is folded when so many repeats and so many bytes
  * of them go: folding must not make the text longer. */
 #define FOLD_REPEATS 3
 #define FOLD_BYTES 64
 
-static int append_line_end(struct buf *out) {
-  return out->length > 0 && out->data[out->length - 1] != '\n'
-             ? buf_byte(out, '\n')
-             : 0;
+void passage_end_line(struct buf *out) {
+  if (out->length > 0 && out->data[out->length - 1] != '\n')
+    buf_byte(out, '\n');
 }
 
-static int append_plain(const char *text, size_t length, size_t limit,
-                        struct buf *out) {
+static void append_plain(const char *text, size_t length, size_t limit,
+                         struct buf *out) {
   CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_ANSWER);
-  if (ansi_strip(text, length, &plain) < 0)
-    return -1;
-  return characters_append(buf_string(&plain), plain.length, limit, out);
+  ansi_strip(text, length, &plain);
+  characters_append(buf_string(&plain), plain.length, limit, out);
 }
 
-int passage_place(const struct json *error, const char *status,
-                  struct buf *out) {
+void passage_place(const struct json *error, const char *status,
+                   struct buf *out) {
   int64_t line = json_get_integer(error, "line", -1);
   int64_t column = json_get_integer(error, "column", -1);
   int64_t called_line = json_get_integer(error, "called_line", -1);
   const struct json *cell = json_get(error, "cell");
   const char *source = json_get_text(error, "source");
   if (line < 0)
-    return 0;
+    return;
   bool is_error = status == NULL || strcmp(status, "error") == 0 ||
                   strcmp(status, "ok") == 0;
-  int failed = buf_format(out, "%s in line %lld",
-                          is_error ? "Error" : "Stopped", (long long)line);
+  buf_format(out, "%s in line %lld", is_error ? "Error" : "Stopped",
+             (long long)line);
   if (column >= 0)
-    failed |= buf_format(out, ", column %lld", (long long)column);
+    buf_format(out, ", column %lld", (long long)column);
   if (cell != NULL)
-    failed |= buf_format(out, " of cell In[%lld]",
-                         (long long)json_as_integer(cell, 0));
+    buf_format(out, " of cell In[%lld]", (long long)json_as_integer(cell, 0));
   else
-    failed |= buf_text(out, json_has(error, "cell") ? " of an earlier cell"
-                                                    : " of the cell");
+    buf_text(out,
+             json_has(error, "cell") ? " of an earlier cell" : " of the cell");
   if (called_line >= 0)
-    failed |= buf_format(out, " (called from line %lld of this cell)",
-                         (long long)called_line);
-  failed |= buf_text(out, source ? ":\n" : "\n");
+    buf_format(out, " (called from line %lld of this cell)",
+               (long long)called_line);
+  buf_text(out, source ? ":\n" : "\n");
   if (source != NULL)
-    failed |= buf_text(out, source) | append_line_end(out);
-  return failed;
+    buf_text(out, source);
+  passage_end_line(out);
 }
 
-int passage_exception(const struct json *error, size_t limit, struct buf *out) {
+void passage_exception(const struct json *error, size_t limit,
+                       struct buf *out) {
   const struct json *evalue = json_get(error, "evalue");
   const char *ename = json_get_text(error, "ename");
-  int failed = append_plain(ename ? ename : "Error",
-                            strlen(ename ? ename : "Error"), 200, out);
+  append_plain(ename ? ename : "Error", strlen(ename ? ename : "Error"), 200,
+               out);
   if (json_text_length(evalue) > 0) {
-    failed |= buf_text(out, ": ");
-    failed |=
-        append_plain(json_text(evalue), json_text_length(evalue), limit, out);
+    buf_text(out, ": ");
+    append_plain(json_text(evalue), json_text_length(evalue), limit, out);
   }
-  return failed | append_line_end(out);
+  passage_end_line(out);
 }
 
 /* Libraries wrap an exception in another one of the same text. */
@@ -81,22 +80,19 @@ static bool says_the_same(const struct json *cause, const struct json *error) {
          strcmp(text + length + 2, evalue) == 0;
 }
 
-int passage_causes(const struct json *error, size_t most, struct buf *out) {
+void passage_causes(const struct json *error, size_t most, struct buf *out) {
   const struct json *causes = json_get(error, "causes");
   size_t count = json_length(causes);
-  int failed = 0;
   for (size_t i = 0; i < count && i < most; i++) {
     const struct json *cause = json_at(causes, i);
     if (says_the_same(cause, error))
       continue;
-    failed |= buf_text(out, "Cause: ");
-    failed |= append_plain(json_text(cause), json_text_length(cause),
-                           CAUSE_LIMIT, out);
-    failed |= append_line_end(out);
+    buf_text(out, "Cause: ");
+    append_plain(json_text(cause), json_text_length(cause), CAUSE_LIMIT, out);
+    passage_end_line(out);
   }
   if (count > most)
-    failed |= buf_format(out, "… and %zu causes more\n", count - most);
-  return failed;
+    buf_format(out, "… and %zu causes more\n", count - most);
 }
 
 static size_t line_length(const char *text, size_t length) {
@@ -104,7 +100,7 @@ static size_t line_length(const char *text, size_t length) {
   return end ? (size_t)(end - text) + 1 : length;
 }
 
-int passage_fold(const char *text, size_t length, struct buf *out) {
+void passage_fold(const char *text, size_t length, struct buf *out) {
   size_t i = 0;
   while (i < length) {
     size_t line = line_length(text + i, length - i);
@@ -114,37 +110,47 @@ int passage_fold(const char *text, size_t length, struct buf *out) {
       next += line;
       same++;
     }
-    if (same - 1 < FOLD_REPEATS || (same - 1) * line < FOLD_BYTES) {
-      if (buf_append(out, text + i, next - i) < 0)
-        return -1;
-    } else if (buf_append(out, text + i, line) < 0 ||
-               buf_format(out, "[… the line above %zu times more …]\n",
-                          same - 1) < 0) {
-      return -1;
-    }
+    bool folds = same - 1 >= FOLD_REPEATS && (same - 1) * line >= FOLD_BYTES;
+    buf_append(out, text + i, folds ? line : next - i);
+    if (folds)
+      buf_format(out, "[… the line above %zu times more …]\n", same - 1);
     i = next;
   }
-  return 0;
 }
 
-int passage_files(const struct json *files, size_t most, struct buf *out) {
+void passage_files(const struct json *files, size_t most, struct buf *out) {
   size_t count = json_length(files);
-  int failed = 0;
   for (size_t i = 0; i < count && i < most; i++) {
     const struct json *file = json_at(files, i);
     const char *path = json_get_text(file, "path");
     const char *change = json_get_text(file, "change");
     int64_t bytes = json_get_integer(file, "bytes", -1);
-    failed |= buf_format(out, "[file %s: ", change ? change : "changed");
-    failed |= append_plain(path ? path : "", path ? strlen(path) : 0, 200, out);
+    buf_format(out, "[file %s: ", change ? change : "changed");
+    append_plain(path ? path : "", path ? strlen(path) : 0, 200, out);
     if (bytes >= 0)
-      failed |= buf_format(out, ", %lld byte%s", (long long)bytes,
-                           bytes == 1 ? "" : "s");
-    failed |= buf_text(out, "]\n");
+      buf_format(out, ", %lld byte%s", (long long)bytes, bytes == 1 ? "" : "s");
+    buf_text(out, "]\n");
   }
   if (count > most)
-    failed |= buf_format(out, "[… and %zu files more]\n", count - most);
-  return failed;
+    buf_format(out, "[… and %zu files more]\n", count - most);
+}
+
+void passage_ending(const struct text_source *source, struct buf *out) {
+  if (strcmp(source->status, "timeout") == 0 && source->timeout_ms > 0) {
+    buf_text(out, " of ");
+    amount_of_time(source->timeout_ms, out);
+  }
+  if (source->ended_by != NULL)
+    buf_format(out, ", ended by %s", source->ended_by);
+}
+
+void passage_reason(const struct text_source *source, struct buf *out) {
+  const char *reason = source->kernel_reason;
+  if (reason == NULL || reason[0] == '\0')
+    return;
+  buf_text(out, " (");
+  characters_append_line(reason, strlen(reason), REASON_LIMIT, out);
+  buf_text(out, ")");
 }
 
 struct word {

@@ -1,7 +1,7 @@
-/* The passages that `text` and `prompt` share. Pure. Internal to core/report.
+/* The passages that `text` and `prompt` share. Pure.
  *
  * Each appends whole lines (with their line end), or nothing when there is
- * nothing to say. */
+ * nothing to say; whether all of it found room, the buffer itself tells. */
 #ifndef CELLPOST_REPORT_PASSAGE_H
 #define CELLPOST_REPORT_PASSAGE_H
 
@@ -11,31 +11,39 @@
 #include "core/json/json.h"
 #include "core/report/text_source.h"
 
+/* Starts a new line unless one has just begun. */
+void passage_end_line(struct buf *out);
+
 /* Where the error lies and the source lines there:
  *   Error in line 3 of cell In[1] (called from line 2 of this cell):
  *   -> 3     return 1 / y
  * "Stopped in line …" when the status says that the code was ended. */
-int passage_place(const struct json *error, const char *status,
-                  struct buf *out);
+void passage_place(const struct json *error, const char *status,
+                   struct buf *out);
 
 /* "ZeroDivisionError: division by zero", the message cut to `limit`
  * characters. Works for the answer's error and for an error output alike. */
-int passage_exception(const struct json *error, size_t limit, struct buf *out);
+void passage_exception(const struct json *error, size_t limit, struct buf *out);
 
 /* "Cause: KeyError: 'b'" for each cause, at most `most` of them, without those
  * that only say the same again. */
-int passage_causes(const struct json *error, size_t most, struct buf *out);
+void passage_causes(const struct json *error, size_t most, struct buf *out);
 
 /* All outputs in order as the model reads them; without error outputs when
  * `errors` is false. */
-int passage_outputs(const struct text_source *source, bool errors,
-                    struct buf *out);
+void passage_outputs(const struct text_source *source, bool errors,
+                     struct buf *out);
 
 /* Runs of identical lines become one line and a count. */
-int passage_fold(const char *text, size_t length, struct buf *out);
+void passage_fold(const char *text, size_t length, struct buf *out);
 
 /* One line per file that was created, changed or deleted, at most `most`. */
-int passage_files(const struct json *files, size_t most, struct buf *out);
+void passage_files(const struct json *files, size_t most, struct buf *out);
+
+/* Behind a status: " of 2 s, ended by SIGINT"; behind the state of the
+ * variables: " (signal 9)". Neither is a whole line. */
+void passage_ending(const struct text_source *source, struct buf *out);
+void passage_reason(const struct text_source *source, struct buf *out);
 
 /* What a status means, in a sentence without its full stop; what a kernel state
  * means for the variables, at the end of a run of that status. NULL for ok and

@@ -15,18 +15,10 @@ struct walk {
   const struct text_source *source;
   struct buf *out;
   enum channel channel;
-  int failed;
 };
 
-static void start_line(struct walk *walk) {
-  struct buf *out = walk->out;
-  if (out->length > 0 && out->data[out->length - 1] != '\n')
-    walk->failed |= buf_byte(out, '\n');
-}
-
 static void add_plain(struct walk *walk, const struct json *text) {
-  walk->failed |=
-      ansi_strip(json_text(text), json_text_length(text), walk->out);
+  ansi_strip(json_text(text), json_text_length(text), walk->out);
 }
 
 /* Only a change of channel is marked, so that ordinary output reads as it was
@@ -35,8 +27,8 @@ static void switch_channel(struct walk *walk, enum channel channel,
                            const char *mark) {
   if (walk->channel == channel)
     return;
-  start_line(walk);
-  walk->failed |= buf_text(walk->out, mark);
+  passage_end_line(walk->out);
+  buf_text(walk->out, mark);
   walk->channel = channel;
 }
 
@@ -65,14 +57,13 @@ static void add_image(struct walk *walk, size_t number,
   const char *uri = json_get_text(image, "uri");
   long long width = json_get_integer(image, "width", 0);
   long long height = json_get_integer(image, "height", 0);
-  start_line(walk);
-  walk->failed |= buf_format(walk->out, "[image %zu: %s", number + 1,
-                             mime ? mime : "image");
+  passage_end_line(walk->out);
+  buf_format(walk->out, "[image %zu: %s", number + 1, mime ? mime : "image");
   if (width > 0 && height > 0)
-    walk->failed |= buf_format(walk->out, " %lldx%lld", width, height);
+    buf_format(walk->out, " %lldx%lld", width, height);
   if (uri != NULL)
-    walk->failed |= buf_format(walk->out, ", %s", uri);
-  walk->failed |= buf_text(walk->out, "]\n");
+    buf_format(walk->out, ", %s", uri);
+  buf_text(walk->out, "]\n");
 }
 
 static bool add_images_of(struct walk *walk, size_t output) {
@@ -96,14 +87,13 @@ static void add_types(struct walk *walk, const struct json *data) {
   while (json_next(data, &state, &mime, &value)) {
     if (strcmp(mime, "text/plain") == 0)
       continue;
-    start_line(walk);
-    walk->failed |= buf_text(walk->out, "[");
-    walk->failed |= ansi_strip(mime, strlen(mime), walk->out);
+    passage_end_line(walk->out);
+    buf_text(walk->out, "[");
+    ansi_strip(mime, strlen(mime), walk->out);
     if (json_kind(value) == JSON_STRING)
-      walk->failed |=
-          buf_format(walk->out, ", %zu byte%s", json_text_length(value),
-                     json_text_length(value) == 1 ? "" : "s");
-    walk->failed |= buf_text(walk->out, "]\n");
+      buf_format(walk->out, ", %zu byte%s", json_text_length(value),
+                 json_text_length(value) == 1 ? "" : "s");
+    buf_text(walk->out, "]\n");
   }
 }
 
@@ -114,7 +104,7 @@ static void add_data(struct walk *walk, const struct json *output,
   if (json_length(data) == 0)
     return;
   switch_channel(walk, CHANNEL_OUT, "[result]\n");
-  start_line(walk);
+  passage_end_line(walk->out);
   if (add_images_of(walk, index))
     return;
   for (size_t i = 0; i < COUNT_OF(readable); i++)
@@ -126,7 +116,7 @@ static void add_data(struct walk *walk, const struct json *output,
   if (says_something(plain))
     add_plain(walk, plain);
   else if (json_has(data, "application/json"))
-    walk->failed |= json_write(json_get(data, "application/json"), walk->out);
+    json_write(json_get(data, "application/json"), walk->out);
   else if (json_length(data) > (plain != NULL ? 1 : 0))
     add_types(walk, data);
   else
@@ -138,13 +128,12 @@ static void add_error(struct walk *walk, const struct json *output, bool last) {
   const struct json *error = walk->source->error;
   bool told = last && json_kind(error) == JSON_OBJECT;
   switch_channel(walk, CHANNEL_OUT, "");
-  start_line(walk);
+  passage_end_line(walk->out);
   if (told)
-    walk->failed |= passage_place(error, walk->source->status, walk->out);
-  walk->failed |=
-      passage_exception(told ? error : output, MESSAGE_LIMIT, walk->out);
+    passage_place(error, walk->source->status, walk->out);
+  passage_exception(told ? error : output, MESSAGE_LIMIT, walk->out);
   if (told)
-    walk->failed |= passage_causes(error, 5, walk->out);
+    passage_causes(error, 5, walk->out);
 }
 
 static bool has_type(const struct json *output, const char *type) {
@@ -159,11 +148,11 @@ static size_t last_error(const struct json *outputs) {
   return i > 0 ? i - 1 : SIZE_MAX;
 }
 
-int passage_outputs(const struct text_source *source, bool errors,
-                    struct buf *out) {
+void passage_outputs(const struct text_source *source, bool errors,
+                     struct buf *out) {
   struct walk walk = {.source = source, .out = out};
   size_t last = last_error(source->outputs);
-  for (size_t i = 0; i < json_length(source->outputs) && !walk.failed; i++) {
+  for (size_t i = 0; i < json_length(source->outputs); i++) {
     const struct json *output = json_at(source->outputs, i);
     if (has_type(output, "stream"))
       add_stream(&walk, output);
@@ -175,5 +164,4 @@ int passage_outputs(const struct text_source *source, bool errors,
   /* IPython prints exception groups to stderr and sends no error output. */
   if (errors && last == SIZE_MAX && json_kind(source->error) == JSON_OBJECT)
     add_error(&walk, NULL, true);
-  return walk.failed;
 }

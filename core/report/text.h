@@ -14,8 +14,7 @@
  * how it ended. */
 int text_compose(const struct text_source *source, struct buf *out);
 
-/* The same without bound (for the full-text artifact), and whether the bound
- * text leaves something out. */
+/* The same without bound and fold, for the artifact that has all of it. */
 int text_compose_full(const struct text_source *source, struct buf *out);
 
 /* error.prompt: one text to act on: status first, then error, place, what

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/base/utf8.h"
 #include "core/json/json.h"
 #include "core/report/text.h"
 #include "core/text/characters.h"
@@ -68,14 +67,15 @@ static void compose_and_check(const struct text_source *source) {
   CLEANUP(buf_free) struct buf prompt = BUF_INIT(BUF_SMALL);
   if (text_compose(source, &text) != 0)
     abort();
-  int cut = text_compose_full(source, &full);
-  if (cut < 0 || text_prompt(source, &prompt) != 0)
+  if (text_compose_full(source, &full) < 0 || text_prompt(source, &prompt) < 0)
     abort();
-  check_text(&text, source->limit < LEAST_LIMIT ? LEAST_LIMIT : source->limit);
+  size_t least = source->limit < LEAST_LIMIT ? LEAST_LIMIT : source->limit;
+  check_text(&text, least);
   check_text(&full, SIZE_MAX);
   check_text(&prompt, 4000);
-  if (cut == 0 && utf8_count(buf_string(&text), text.length) >
-                      utf8_count(buf_string(&full), full.length))
+  size_t whole = utf8_count(buf_string(&full), full.length);
+  if (utf8_count(buf_string(&text), text.length) >
+      (whole < least ? least : whole))
     abort();
 }
 

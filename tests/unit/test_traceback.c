@@ -43,28 +43,37 @@ static void check_number(const char *name, const struct json *report,
              (long long)expected);
 }
 
-static void every_place_is_right(void **state) {
-  (void)state;
-  for (size_t i = 0; i < COUNT_OF(place_rows); i++) {
-    const struct place_row *row = &place_rows[i];
-    struct json *report = fixture_report(row->name, TRACEBACK_CONTEXT);
-    check_number(row->name, report, "line", row->line);
-    check_number(row->name, report, "column", row->column);
-    check_number(row->name, report, "called_line", row->called_line);
-    int64_t cell = !json_has(report, "cell")
-                       ? NO_CELL
-                       : json_get_integer(report, "cell", UNKNOWN_CELL);
-    if (cell != row->cell)
-      fail_msg("%s: cell is %lld", row->name, (long long)cell);
-    if (strncmp(marked_line(report), row->text, strlen(row->text)) != 0 ||
-        (row->text[0] == '\0') != (marked_line(report)[0] == '\0'))
-      fail_msg("%s: marked is %s", row->name, marked_line(report));
-    check_causes(row->name, report, row->causes);
-    json_free(report);
-  }
+/* The row of a fixture, "ipython-8.5/syntax": its own, or that of its case. */
+static const struct place_row *row_of(const char *name) {
+  const char *parts[] = {name, strchr(name, '/') + 1};
+  for (size_t k = 0; k < COUNT_OF(parts); k++)
+    for (size_t i = 0; i < COUNT_OF(place_rows); i++)
+      if (strcmp(place_rows[i].name, parts[k]) == 0)
+        return &place_rows[i];
+  fail_msg("%s: has no row", name);
+  return NULL;
 }
 
-static size_t count_fixtures(const char *path) {
+static void check_place(const char *name) {
+  const struct place_row *row = row_of(name);
+  struct json *report = fixture_report(name, TRACEBACK_CONTEXT);
+  check_number(name, report, "line", row->line);
+  check_number(name, report, "column", row->column);
+  check_number(name, report, "called_line", row->called_line);
+  int64_t cell = !json_has(report, "cell")
+                     ? NO_CELL
+                     : json_get_integer(report, "cell", UNKNOWN_CELL);
+  if (cell != row->cell)
+    fail_msg("%s: cell is %lld", name, (long long)cell);
+  if (strncmp(marked_line(report), row->text, strlen(row->text)) != 0 ||
+      (row->text[0] == '\0') != (marked_line(report)[0] == '\0'))
+    fail_msg("%s: marked is %s", name, marked_line(report));
+  check_causes(name, report, row->causes);
+  json_free(report);
+}
+
+/* Calls `check` for each fixture; returns how many there are. */
+static size_t for_each_fixture(const char *path, void (*check)(const char *)) {
   size_t count = 0;
   DIR *directory = opendir(path);
   assert_non_null(directory);
@@ -72,16 +81,23 @@ static size_t count_fixtures(const char *path) {
     if (entry->d_name[0] == '.')
       continue;
     char *below = mem_format("%s/%s", path, entry->d_name);
-    count += strstr(entry->d_name, ".json") ? 1 : count_fixtures(below);
+    char *end = strstr(below, ".json");
+    if (end == NULL) {
+      count += for_each_fixture(below, check);
+    } else {
+      *end = '\0';
+      check(below + strlen(FIXTURES "/"));
+      count++;
+    }
     free(below);
   }
   closedir(directory);
   return count;
 }
 
-static void every_fixture_has_a_row(void **state) {
+static void every_place_is_right(void **state) {
   (void)state;
-  assert_int_equal(count_fixtures(FIXTURES), COUNT_OF(place_rows));
+  assert_true(for_each_fixture(FIXTURES, check_place) > 450);
 }
 
 static void check_bounds(const char *name, const struct json *report) {
@@ -101,19 +117,22 @@ static void check_bounds(const char *name, const struct json *report) {
   free(text);
 }
 
-static void every_report_keeps_its_bounds(void **state) {
-  (void)state;
+static void check_every_style(const char *name) {
   static const enum traceback_style styles[] = {
       TRACEBACK_CONTEXT, TRACEBACK_PLAIN, TRACEBACK_MINIMAL};
-  for (size_t i = 0; i < COUNT_OF(place_rows); i++)
-    for (size_t k = 0; k < COUNT_OF(styles); k++) {
-      struct json *report = fixture_report(place_rows[i].name, styles[k]);
-      struct json *again = fixture_report(place_rows[i].name, styles[k]);
-      check_bounds(place_rows[i].name, report);
-      assert_true(json_equal(report, again));
-      json_free(report);
-      json_free(again);
-    }
+  for (size_t k = 0; k < COUNT_OF(styles); k++) {
+    struct json *report = fixture_report(name, styles[k]);
+    struct json *again = fixture_report(name, styles[k]);
+    check_bounds(name, report);
+    assert_true(json_equal(report, again));
+    json_free(report);
+    json_free(again);
+  }
+}
+
+static void every_report_keeps_its_bounds(void **state) {
+  (void)state;
+  for_each_fixture(FIXTURES, check_every_style);
 }
 
 struct text_row {
@@ -467,7 +486,6 @@ static void a_stale_probe_changes_nothing(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_place_is_right),
-      cmocka_unit_test(every_fixture_has_a_row),
       cmocka_unit_test(every_report_keeps_its_bounds),
       cmocka_unit_test(tracebacks_read_well),
       cmocka_unit_test(sources_are_numbered_as_written),

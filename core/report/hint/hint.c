@@ -200,71 +200,61 @@ static void group_raised(struct hint *hint) {
     buf_text(out, ".");
 }
 
-static void input_asked(struct hint *hint) {
-  buf_text(hint->out, "Nobody answers input() here: give its answers as the "
-                      "request's stdin lines, or write the values into the "
-                      "code.");
-}
-
-static void input_ended(struct hint *hint) {
-  buf_text(hint->out, "The lines given as stdin are used up: give as many as "
-                      "the code reads, or let it read fewer.");
-}
-
-static void exit_called(struct hint *hint) {
-  buf_text(hint->out, "sys.exit() ended this cell only; the kernel goes on.");
-}
-
-static void memory_short(struct hint *hint) {
-  buf_text(hint->out, "One allocation was larger than the memory that is "
-                      "free. Work on smaller parts, and free what is not "
-                      "needed with del.");
-}
-
-static void reply_missing(struct hint *hint) {
-  buf_text(hint->out, "Look at the effects of the code before it is run again. "
-                      "If other cells get no reply either, restart the kernel: "
-                      "POST to this task's restart.");
-}
-
-static void write_denied(struct hint *hint) {
-  buf_text(hint->out, "Only the working directory and /tmp can be written.");
-}
+#define WRITE_DENIED "Only the working directory and /tmp can be written."
 
 static void system_failed(struct hint *hint) {
   const char *message = hint->source->evalue ? hint->source->evalue : "";
   if (strncmp(message, "[Errno 30]", 10) == 0)
-    write_denied(hint);
+    buf_text(hint->out, WRITE_DENIED);
   else if (strncmp(message, "[Errno 28]", 10) == 0)
     buf_text(hint->out, "The disk is full: delete files that are not needed.");
 }
 
-static const struct {
-  const char *ename;
+/* One sentence, or a function that makes it, for an exception or a status. */
+struct rule {
+  const char *name;
   void (*compose)(struct hint *hint);
-} classes[] = {
-    {"ModuleNotFoundError", module_missing},
-    {"ImportError", attribute_missing},
-    {"NameError", name_missing},
-    {"UnboundLocalError", name_unbound},
-    {"AttributeError", attribute_missing},
-    {"KeyError", key_missing},
-    {"FileNotFoundError", file_missing},
-    {"ExceptionGroup", group_raised},
-    {"BaseExceptionGroup", group_raised},
-    {"StdinNotImplementedError", input_asked},
-    {"EOFError", input_ended},
-    {"SystemExit", exit_called},
-    {"MemoryError", memory_short},
-    {"NoReply", reply_missing},
-    {"PermissionError", write_denied},
-    {"OSError", system_failed},
+  const char *sentence;
 };
 
-static void class_of_error(struct hint *hint) {
-  for (size_t i = 0; i < COUNT_OF(classes); i++)
-    if (strcmp(classes[i].ename, hint->source->ename) == 0)
-      classes[i].compose(hint);
+static void apply(struct hint *hint, const struct rule *rules, size_t count,
+                  const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (name != NULL && strcmp(rules[i].name, name) == 0 && rules[i].compose)
+      rules[i].compose(hint);
+    else if (name != NULL && strcmp(rules[i].name, name) == 0)
+      buf_text(hint->out, rules[i].sentence);
+}
+
+static void error_raised(struct hint *hint) {
+  static const struct rule rules[] = {
+      {"ModuleNotFoundError", module_missing, NULL},
+      {"ImportError", attribute_missing, NULL},
+      {"NameError", name_missing, NULL},
+      {"UnboundLocalError", name_unbound, NULL},
+      {"AttributeError", attribute_missing, NULL},
+      {"KeyError", key_missing, NULL},
+      {"FileNotFoundError", file_missing, NULL},
+      {"ExceptionGroup", group_raised, NULL},
+      {"BaseExceptionGroup", group_raised, NULL},
+      {"OSError", system_failed, NULL},
+      {"PermissionError", NULL, WRITE_DENIED},
+      {"StdinNotImplementedError", NULL,
+       "Nobody answers input() here: give its answers as the request's stdin "
+       "lines, or write the values into the code."},
+      {"EOFError", NULL,
+       "The lines given as stdin are used up: give as many as the code reads, "
+       "or let it read fewer."},
+      {"SystemExit", NULL,
+       "sys.exit() ended this cell only; the kernel goes on."},
+      {"MemoryError", NULL,
+       "One allocation was larger than the memory that is free. Work on "
+       "smaller parts, and free what is not needed with del."},
+      {"NoReply", NULL,
+       "Look at the effects of the code before it is run again. If other cells "
+       "get no reply either, restart the kernel: POST to this task's restart."},
+  };
+  apply(hint, rules, COUNT_OF(rules), hint->source->ename);
 }
 
 /* The line's number or its text. */
@@ -324,44 +314,36 @@ static void memory_exhausted(struct hint *hint) {
                   "needed with del.");
 }
 
-static void kernel_died(struct hint *hint) {
-  buf_text(hint->out, "All variables are lost; files are kept. Run again the "
-                      "cells that define what is needed, and leave out what "
-                      "ended the process.");
+static void run_ended(struct hint *hint) {
+  static const struct rule rules[] = {
+      {"error", error_raised, NULL},
+      {"timeout", timed_out, NULL},
+      {"oom", memory_exhausted, NULL},
+      {"output_limit", wrote_too_much, NULL},
+      {"kernel_died", NULL,
+       "All variables are lost; files are kept. Run again the cells that "
+       "define what is needed, and leave out what ended the process."},
+      {"lost", NULL,
+       "The code may have ended or not: look at its effects before it is run "
+       "again."},
+  };
+  apply(hint, rules, COUNT_OF(rules), hint->source->status);
 }
-
-static void run_lost(struct hint *hint) {
-  buf_text(hint->out, "The code may have ended or not: look at its effects "
-                      "before it is run again.");
-}
-
-static const struct {
-  const char *status;
-  void (*compose)(struct hint *hint);
-} statuses[] = {
-    {"error", class_of_error}, {"timeout", timed_out},
-    {"oom", memory_exhausted}, {"kernel_died", kernel_died},
-    {"lost", run_lost},        {"output_limit", wrote_too_much},
-};
 
 /* The probe's view belongs to this error when it is of the same class: the
  * interpreter may still keep an older exception. */
 static const struct json *seen_of(const struct hint_source *source) {
   const char *class = json_get_text(source->probe, "class");
-  if (class == NULL || strcmp(class, source->ename) != 0)
+  if (class == NULL || source->ename == NULL ||
+      strcmp(class, source->ename) != 0)
     return NULL;
   return json_get(source->probe, "seen");
 }
 
 int hint_compose(const struct hint_source *source, struct buf *out) {
-  struct hint_source known = *source;
-  known.ename = source->ename ? source->ename : "";
-  const char *status = source->status ? source->status : "";
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  struct hint hint = {&known, seen_of(&known), &text};
-  for (size_t i = 0; i < COUNT_OF(statuses); i++)
-    if (strcmp(statuses[i].status, status) == 0)
-      statuses[i].compose(&hint);
+  struct hint hint = {source, seen_of(source), &text};
+  run_ended(&hint);
   /* A fragment that starts with a blank stands alone. */
   const char *start = buf_string(&text) + strspn(buf_string(&text), " ");
   return ansi_strip(start, strlen(start), out);

@@ -5,7 +5,8 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
-#include "core/report/traceback/frames.h"
+#include "core/report/traceback/chain.h"
+#include "core/report/traceback/irkernel.h"
 #include "core/text/ansi.h"
 #include "core/text/characters.h"
 
@@ -70,7 +71,7 @@ static bool is_syntax_error(const char *ename) {
  * the line number to the message, 9 calls the cell "<string>" for a TabError.
  * True when the fault is in the cell itself. */
 static bool mend_syntax_frame(struct chain *chain, const struct json *error) {
-  struct link *last = chain_last(chain);
+  struct chain_link *last = chain_last(chain);
   struct frame *frame =
       last && last->count ? &last->frames[last->count - 1] : NULL;
   if (frame == NULL)
@@ -83,7 +84,8 @@ static bool mend_syntax_frame(struct chain *chain, const struct json *error) {
   return frame->kind == FRAME_CELL;
 }
 
-static int64_t called_line(const struct link *link, const struct frame *frame) {
+static int64_t called_line(const struct chain_link *link,
+                           const struct frame *frame) {
   if (frame->mine)
     return 0;
   while (frame-- > link->frames)
@@ -92,19 +94,24 @@ static int64_t called_line(const struct link *link, const struct frame *frame) {
   return 0;
 }
 
-static void set_place(struct json *report, const struct chain *chain,
-                      const struct traceback_source *source) {
-  const struct link *link;
-  const struct frame *frame = chain_deepest(chain, &link);
-  if (frame == NULL)
-    return;
+static void set_source(struct json *report, const struct frame *frame,
+                       const struct code *code) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  frame_write_source(frame, source->code, source->code_length, 0, &text);
+  frame_write_source(frame, code, 0, &text);
   trim_end(&text);
   json_set_integer(report, "line", frame->line);
   if (text.length > 0)
     json_set(report, "source", json_string_n(text.data, text.length));
-  int64_t column = frame_column(frame, source->code, source->code_length);
+}
+
+static void set_place(struct json *report, const struct chain *chain,
+                      const struct code *code) {
+  const struct chain_link *link;
+  const struct frame *frame = chain_deepest(chain, &link);
+  if (frame == NULL)
+    return;
+  set_source(report, frame, code);
+  int64_t column = frame_column(frame, code);
   if (column > 0)
     json_set_integer(report, "column", column);
   if (frame->mine)
@@ -115,25 +122,26 @@ static void set_place(struct json *report, const struct chain *chain,
     json_set_integer(report, "called_line", called);
 }
 
-void traceback_set_place(struct json *report, const char *code,
-                         size_t code_length, int64_t line) {
-  if (line <= 0)
-    return;
-  struct frame frame = {.kind = FRAME_CELL, .mine = true, .line = line};
-  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  frame_write_source(&frame, code, code_length, 0, &text);
-  trim_end(&text);
-  json_set_integer(report, "line", line);
-  if (text.length > 0)
-    json_set(report, "source", json_string_n(text.data, text.length));
+static void set_line(struct json *report, const struct code *code,
+                     int64_t line) {
+  const struct frame frame = {.kind = FRAME_CELL, .mine = true, .line = line};
+  if (line > 0)
+    set_source(report, &frame, code);
 }
 
-static void set_place_of_r(struct json *report,
-                           const struct traceback_source *source) {
+void traceback_set_place(struct json *report, const char *text, size_t length,
+                         int64_t line) {
+  CLEANUP(code_free) struct code code;
+  code_init(&code, text, length);
+  set_line(report, &code, line);
+}
+
+static void set_place_of_r(struct json *report, const struct json *error,
+                           const struct code *code) {
   int64_t line, column;
-  if (!traceback_place_of_r(source, &line, &column))
+  if (!irkernel_place(error, code, &line, &column))
     return;
-  traceback_set_place(report, source->code, source->code_length, line);
+  set_line(report, code, line);
   if (column > 0)
     json_set_integer(report, "column", column);
 }
@@ -143,7 +151,7 @@ static struct json *list_causes(const struct chain *chain) {
   for (size_t i = chain->count;
        i-- > 1 && json_length(causes) < CAUSES_LIMIT;) {
     CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
-    link_write_name(&chain->links[i - 1], &name);
+    chain_write_name(&chain->links[i - 1], &name);
     json_push(causes, json_string_n(buf_string(&name), name.length));
   }
   return causes;
@@ -202,23 +210,35 @@ static void write_as_sent(const struct json *error, const char *heading,
 }
 
 static struct json *write_traceback(const struct chain *chain,
+                                    const struct code *code,
                                     const struct traceback_source *source,
                                     const char *heading) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_KERNEL_MESSAGE);
   if (source->style == TRACEBACK_MINIMAL)
     buf_text(&text, heading);
   else if (is_python(source))
-    chain_write(chain, source, heading, &text);
+    chain_write(chain, code, source->style == TRACEBACK_CONTEXT, heading,
+                &text);
   else
     write_as_sent(source->error, heading, &text);
   trim_end(&text);
   return lines_of(&text);
 }
 
-/* ename, evalue and the heading made of both; the chain of a Python error.
- */
+/* What the probe saw; NULL when that was an older exception than this one,
+ * which the interpreter may still keep. */
+static const struct json *chain_seen(const struct traceback_source *source) {
+  const char *class = json_get_text(source->probe, "class");
+  const char *ename = json_get_text(source->error, "ename");
+  if (class == NULL || ename == NULL || strcmp(class, ename) != 0)
+    return NULL;
+  return json_get(source->probe, "chain");
+}
+
+/* ename, evalue and the heading made of both; the chain of a Python error. */
 static struct json *start_report(const struct traceback_source *source,
-                                 struct chain *chain, struct buf *heading) {
+                                 const struct code *code, struct chain *chain,
+                                 struct buf *heading) {
   CLEANUP(buf_free) struct buf ename = BUF_INIT(BUF_SMALL);
   CLEANUP(buf_free) struct buf evalue = BUF_INIT(BUF_SMALL);
   struct json *report = json_object();
@@ -229,7 +249,8 @@ static struct json *start_report(const struct traceback_source *source,
     if (is_syntax_error(buf_string(&ename)) &&
         mend_syntax_frame(chain, source->error))
       drop_file(&evalue);
-    chain_settle(chain, source);
+    chain_apply_probe(chain, chain_seen(source));
+    chain_settle(chain, code, source->execution_count);
   }
   buf_format(heading, evalue.length && ename.length ? "%s: %s" : "%s%s",
              buf_string(&ename), buf_string(&evalue));
@@ -238,25 +259,24 @@ static struct json *start_report(const struct traceback_source *source,
   return report;
 }
 
-struct json *traceback_report(const struct traceback_source *given) {
-  struct traceback_source source = *given;
-  CLEANUP(buf_free) struct buf code = BUF_INIT(BUF_KERNEL_MESSAGE);
-  if (source.code != NULL)
-    ansi_strip(source.code, source.code_length, &code);
-  source.code = buf_string(&code);
-  source.code_length = code.length;
+struct json *traceback_report(const struct traceback_source *source) {
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (source->code != NULL)
+    ansi_strip(source->code, source->code_length, &plain);
+  CLEANUP(code_free) struct code code;
+  code_init(&code, buf_string(&plain), plain.length);
   CLEANUP(chain_free) struct chain chain = {0};
   CLEANUP(buf_free) struct buf heading = BUF_INIT(BUF_SMALL);
-  struct json *report = start_report(&source, &chain, &heading);
+  struct json *report = start_report(source, &code, &chain, &heading);
   json_set(report, "traceback",
-           write_traceback(&chain, &source, buf_string(&heading)));
+           write_traceback(&chain, &code, source, buf_string(&heading)));
   json_set(report, "line", NULL);
   json_set(report, "source", NULL);
-  if (is_python(&source))
-    set_place(report, &chain, &source);
+  if (is_python(source))
+    set_place(report, &chain, &code);
   else
-    set_place_of_r(report, &source);
+    set_place_of_r(report, source->error, &code);
   json_set(report, "causes", list_causes(&chain));
-  json_set_text(report, "hint", source.hint);
+  json_set_text(report, "hint", source->hint);
   return report;
 }

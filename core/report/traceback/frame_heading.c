@@ -1,8 +1,8 @@
 /* The first line of a frame: where it is. Formats of IPython 7 to 9 and of
  * Python itself. */
-#include "core/report/traceback/frames.h"
+#include "core/report/traceback/frame.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/text/string.h"
@@ -139,7 +139,6 @@ static bool read_file_heading(struct cursor line, struct frame *frame) {
 bool frame_read_heading(struct cursor line, struct frame *frame) {
   if (read_cell_heading(line, frame) || read_file_heading(line, frame))
     return true;
-  free(frame->function);
-  *frame = (struct frame){.kind = FRAME_FILE};
+  frame_clear(frame);
   return false;
 }

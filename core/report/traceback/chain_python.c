@@ -6,8 +6,7 @@
  * traceback is not taken for one. Formats: IPython/core/ultratb.py and
  * tbtools.py of 7.34, 8.0, 8.4, 8.5, 8.37 and 9.18; tests/fixtures/tracebacks
  * holds what they sent. */
-#include "core/base/utf8.h"
-#include "core/report/traceback/frames.h"
+#include "core/report/traceback/chain.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -58,7 +57,10 @@ static bool read_caret(struct cursor line, size_t *offset) {
   for (const char *at = line.at; at < line.end; at++)
     if (!isspace((unsigned char)*at) && *at != '^')
       return false;
-  *offset = utf8_count(line.at, (size_t)(caret - line.at));
+  size_t characters = 0;
+  for (const char *at = line.at; at < caret; at++)
+    characters += !utf8_is_continuation(*at);
+  *offset = characters;
   return true;
 }
 
@@ -101,32 +103,32 @@ static void read_body(struct cursor body, struct frame *frame) {
     read_plain_body(all, frame);
 }
 
-static bool read_frame(struct cursor element, struct link *link) {
+static bool read_frame(struct cursor element, struct chain_link *link) {
   struct frame frame = {.kind = FRAME_FILE};
   cursor_skip_blanks(&element);
   struct cursor line = cursor_take_line(&element);
   if (!frame_read_heading(line, &frame))
     return false;
   read_body(element, &frame);
-  *link_add_frame(link) = frame;
+  *chain_add_frame(link) = frame;
   return true;
 }
 
 /* [... skipping similar frames: f at line 2 (2970 times)] and IPython 7's
  * "... last 3 frames repeated, from the frame below ..." */
-static bool read_skipped(struct cursor line, struct link *link) {
+static bool read_skipped(struct cursor line, struct chain_link *link) {
   cursor_skip_blanks(&line);
   if (!cursor_take(&line, "[... ") && !cursor_take(&line, "... "))
     return false;
   const char *close = memchr(line.at, ']', cursor_rest(&line));
   struct cursor similar = line;
   if (cursor_take(&similar, "skipping similar frames: ")) {
-    struct frame *frame = link_add_frame(link);
+    struct frame *frame = chain_add_frame(link);
     frame->kind = FRAME_SKIPPED;
     frame->function = mem_copy_bytes(
         similar.at, (size_t)((close ? close : similar.end) - similar.at));
   } else if (cursor_find(&line, " frames repeated") != NULL) {
-    struct frame *frame = link_add_frame(link);
+    struct frame *frame = chain_add_frame(link);
     frame->kind = FRAME_SKIPPED;
     frame->function = mem_copy_text("as below");
   }
@@ -148,7 +150,7 @@ static bool is_advice(struct cursor line) {
  * the chain can start, as messages and notes quote this, too. */
 static bool read_start(struct cursor line, struct chain *chain) {
   const char *words = cursor_find(&line, "Traceback (most recent call last)");
-  struct link *link = chain_last(chain);
+  struct chain_link *link = chain_last(chain);
   if (words == NULL ||
       (link != NULL && (link->count > 0 || link->name || link->message)))
     return false;
@@ -166,33 +168,31 @@ static bool read_start(struct cursor line, struct chain *chain) {
 }
 
 static bool read_between(struct cursor line, struct chain *chain) {
-  struct link *link = chain_last(chain);
+  struct chain_link *link = chain_last(chain);
   if (link == NULL || link->message == NULL)
     return false;
   if (cursor_take(&line, "The above exception was the direct cause of"))
-    link->reason = LINK_CAUSE;
+    link->reason = CHAIN_CAUSE;
   else if (cursor_take(&line, "During handling of the above exception"))
-    link->reason = LINK_CONTEXT;
+    link->reason = CHAIN_CONTEXT;
   else
     return false;
   chain_add(chain);
   return true;
 }
 
-static void read_message(struct cursor element, struct link *link) {
+static void read_message(struct cursor element, struct chain_link *link) {
   while (element.end > element.at && isspace((unsigned char)element.end[-1]))
     element.end--;
   if (cursor_rest(&element) == 0)
     return;
-  char **place = link->message == NULL ? &link->message : &link->notes;
-  char *text = mem_copy_bytes(element.at, cursor_rest(&element));
-  if (*place != NULL) {
-    char *longer = mem_format("%s\n%s", *place, text);
-    free(text);
-    text = longer;
+  if (link->message == NULL) {
+    link->message = mem_copy_bytes(element.at, cursor_rest(&element));
+    return;
   }
-  free(*place);
-  *place = text;
+  if (link->notes.length > 0)
+    buf_byte(&link->notes, '\n');
+  buf_append(&link->notes, element.at, cursor_rest(&element));
 }
 
 static void read_element(const char *text, size_t length, struct chain *chain) {
@@ -204,7 +204,7 @@ static void read_element(const char *text, size_t length, struct chain *chain) {
   if (cursor_rest(&first) == 0 || is_rule(first) || is_advice(first) ||
       read_start(first, chain) || read_between(first, chain))
     return;
-  struct link *link = chain_last(chain);
+  struct chain_link *link = chain_last(chain);
   if (link == NULL)
     link = chain_add(chain);
   /* What follows the exception is a note, whatever it looks like. */

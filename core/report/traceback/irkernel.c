@@ -1,14 +1,10 @@
-/* traceback_place_of_r: the place in an IRkernel error.
- *
- * Parse errors say "<text>:2:8: unexpected …". The call stack says "2. stop(…)
+/* Parse errors say "<text>:2:8: unexpected …". The call stack says "2. stop(…)
  * # at line 2 of file <text>" of any cell, so such a line counts only when the
  * cell that was run has that call in it. */
-#include "core/report/traceback/frames.h"
+#include "core/report/traceback/irkernel.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "core/base/mem.h"
 
 #define CALL_COMPARED 40
 
@@ -26,7 +22,7 @@ static bool is_parse_error(const char *message, int64_t *line,
 }
 
 /* "2. stop("boom")   # at line 2 of file <text>" */
-static bool read_call(const struct traceback_source *source, const char *text,
+static bool read_call(const struct code *code, const char *text,
                       int64_t *line) {
   static const char mark[] = "# at line ";
   const char *place = strstr(text, mark);
@@ -44,34 +40,22 @@ static bool read_call(const struct traceback_source *source, const char *text,
     compared--;
   if (compared > CALL_COMPARED)
     compared = CALL_COMPARED;
-  const char *code =
-      code_line(source->code, source->code_length, number, &length);
-  if (code == NULL || compared == 0 ||
-      memmem(code, length, call, compared) == NULL)
+  const char *written = code_line(code, number, &length);
+  if (written == NULL || compared == 0 ||
+      memmem(written, length, call, compared) == NULL)
     return false;
   *line = number;
   return true;
 }
 
-/* R counts the end of the text as a line of its own. */
-static int64_t last_line(const struct traceback_source *source) {
-  int64_t number = 1;
-  size_t length;
-  const char *end = source->code + source->code_length, *text;
-  while ((text = code_line(source->code, source->code_length, number + 1,
-                           &length)) != NULL &&
-         text < end)
-    number++;
-  return number;
-}
-
-bool traceback_place_of_r(const struct traceback_source *source, int64_t *line,
-                          int64_t *column) {
-  const char *message = json_get_text(source->error, "evalue");
-  const struct json *traceback = json_get(source->error, "traceback");
+bool irkernel_place(const struct json *error, const struct code *code,
+                    int64_t *line, int64_t *column) {
+  const char *message = json_get_text(error, "evalue");
+  const struct json *traceback = json_get(error, "traceback");
   *line = *column = 0;
   if (message != NULL && is_parse_error(message, line, column)) {
-    int64_t last = last_line(source);
+    /* R counts the end of the text as a line of its own. */
+    int64_t last = code_last_line(code);
     if (*line > last) {
       *line = last;
       *column = 0;
@@ -80,7 +64,7 @@ bool traceback_place_of_r(const struct traceback_source *source, int64_t *line,
   }
   for (size_t i = json_length(traceback); i-- > 0;) {
     const char *text = json_text(json_at(traceback, i));
-    if (text != NULL && read_call(source, text, line))
+    if (text != NULL && read_call(code, text, line))
       return true;
   }
   return false;

@@ -1,6 +1,6 @@
 /* Writes a chain for a model: the exception itself in full, its causes in
  * a line each, library frames folded to their last one, recursion folded. */
-#include "core/report/traceback/frames.h"
+#include "core/report/traceback/chain.h"
 
 #include <string.h>
 
@@ -57,39 +57,37 @@ static bool is_same_place(const struct frame *a, const struct frame *b) {
                 b->function ? b->function : none) == 0;
 }
 
-static int write_limited(const char *text, struct buf *out) {
-  return characters_append_line(text, strlen(text), NAME_LIMIT, out);
+static void write_limited(const char *text, struct buf *out) {
+  characters_append_line(text, strlen(text), NAME_LIMIT, out);
 }
 
 /* "Cell In[2], line 4, in total" | "File helper.py:4, in parse" */
-static int write_place(const struct frame *frame, struct buf *out) {
-  int failed = 0;
+static void write_place(const struct frame *frame, struct buf *out) {
   if (frame_in_cell(frame)) {
-    failed |= buf_text(out, "Cell");
+    buf_text(out, "Cell");
     if (frame->cell > 0)
-      failed |= buf_format(out, " In[%lld]", (long long)frame->cell);
+      buf_format(out, " In[%lld]", (long long)frame->cell);
     else if (!frame->mine)
-      failed |= buf_text(out, " (earlier)");
+      buf_text(out, " (earlier)");
     if (frame->line > 0)
-      failed |= buf_format(out, ", line %lld", (long long)frame->line);
+      buf_format(out, ", line %lld", (long long)frame->line);
   } else {
-    failed |= buf_text(out, "File ");
-    failed |= write_limited(short_path(frame->file), out);
+    buf_text(out, "File ");
+    write_limited(short_path(frame->file), out);
     if (frame->line > 0)
-      failed |= buf_format(out, ":%lld", (long long)frame->line);
+      buf_format(out, ":%lld", (long long)frame->line);
   }
   if (frame->function != NULL && frame->kind != FRAME_MAGIC) {
-    failed |= buf_text(out, ", in ");
-    failed |= write_limited(frame->function, out);
+    buf_text(out, ", in ");
+    write_limited(frame->function, out);
   }
-  return failed;
 }
 
 struct writer {
-  const struct link *link;
-  const struct traceback_source *source;
+  const struct chain_link *link;
+  const struct code *code;
+  bool with_source;
   struct buf *out;
-  int failed;
 };
 
 static bool was_written(const struct writer *writer, size_t index) {
@@ -99,80 +97,88 @@ static bool was_written(const struct writer *writer, size_t index) {
   return false;
 }
 
+/* Behind the place on the same line. */
+static void write_text(const char *text, size_t length, struct buf *out) {
+  size_t indent = 0;
+  while (indent < length && (text[indent] == ' ' || text[indent] == '\t'))
+    indent++;
+  buf_text(out, ": ");
+  characters_append_line(text + indent, length - indent, NAME_LIMIT, out);
+}
+
 /* Code whose line could not be found in the cell is shown as the kernel
  * showed it. */
 static void write_frame(struct writer *writer, size_t index) {
   const struct frame *frame = &writer->link->frames[index];
-  const struct traceback_source *source = writer->source;
   struct buf *out = writer->out;
-  writer->failed |= buf_text(out, "  ") | write_place(frame, out);
-  if (source->style == TRACEBACK_CONTEXT) {
-    writer->failed |= buf_byte(out, '\n');
+  buf_text(out, "  ");
+  write_place(frame, out);
+  if (writer->with_source) {
+    buf_byte(out, '\n');
     if (!was_written(writer, index))
-      writer->failed |=
-          frame_write_source(frame, source->code, source->code_length, 4, out);
+      frame_write_source(frame, writer->code, 4, out);
     return;
   }
   size_t length = frame->text ? strlen(frame->text) : 0;
   const char *text = frame->text;
   if (frame->mine && frame->line > 0 && frame->line_count == 0)
-    text = code_line(source->code, source->code_length, frame->line, &length);
-  if (text != NULL && length > 0) {
-    size_t indent = strspn(text, " \t");
-    writer->failed |= buf_text(out, ": ");
-    writer->failed |= characters_append_line(
-        text + indent, length > indent ? length - indent : 0, NAME_LIMIT, out);
-  }
-  writer->failed |= buf_byte(out, '\n');
+    text = code_line(writer->code, frame->line, &length);
+  if (text != NULL && length > 0)
+    write_text(text, length, out);
+  buf_byte(out, '\n');
 }
+
+#define PACKAGES_NAMED 3
 
 /* "pandas, dateutil" of the frames from..to, in order of appearance. */
 static void write_packages(struct writer *writer, size_t from, size_t to) {
-  const struct frame *frames = writer->link->frames;
-  size_t named = 0;
+  struct {
+    const char *name;
+    size_t length;
+  } named[PACKAGES_NAMED];
+  size_t count = 0;
   for (size_t i = from; i < to; i++) {
-    const char *package, *other;
-    size_t length = package_of(&frames[i], &package), k = from;
-    while (k < i && (package_of(&frames[k], &other) != length ||
-                     memcmp(package, other, length) != 0))
+    const char *name;
+    size_t length = package_of(&writer->link->frames[i], &name), k = 0;
+    while (k < count && (named[k].length != length ||
+                         memcmp(named[k].name, name, length) != 0))
       k++;
-    if (k < i)
+    if (k < count)
       continue;
-    if (named == 3) {
-      writer->failed |= buf_text(writer->out, ", …");
+    if (count == PACKAGES_NAMED) {
+      buf_text(writer->out, ", …");
       return;
     }
-    writer->failed |= buf_text(writer->out, named++ ? ", " : "");
-    writer->failed |= buf_append(writer->out, package, length);
+    buf_text(writer->out, count > 0 ? ", " : "");
+    buf_append(writer->out, name, length);
+    named[count].name = name;
+    named[count++].length = length;
   }
 }
 
 /* All but the last one of a run of library frames become one line. */
 static size_t write_library(struct writer *writer, size_t from) {
-  const struct link *link = writer->link;
+  const struct chain_link *link = writer->link;
   size_t to = from;
   while (to < link->count && link->frames[to].kind == FRAME_LIBRARY)
     to++;
   if (to - from > 1) {
-    writer->failed |= buf_format(writer->out, "  … %zu frame%s in ",
-                                 to - from - 1, to - from > 2 ? "s" : "");
+    buf_format(writer->out, "  … %zu frame%s in ", to - from - 1,
+               to - from > 2 ? "s" : "");
     write_packages(writer, from, to - 1);
-    writer->failed |= buf_text(writer->out, " …\n");
+    buf_text(writer->out, " …\n");
   }
   const struct frame *last = &link->frames[to - 1];
-  writer->failed |= buf_text(writer->out, "  ");
-  writer->failed |= write_place(last, writer->out);
-  if (last->text != NULL) {
-    writer->failed |= buf_text(writer->out, ": ");
-    writer->failed |=
-        write_limited(last->text + strspn(last->text, " \t"), writer->out);
-  }
-  writer->failed |= buf_byte(writer->out, '\n');
+  buf_text(writer->out, "  ");
+  write_place(last, writer->out);
+  if (last->text != NULL)
+    write_text(last->text, strlen(last->text), writer->out);
+  buf_byte(writer->out, '\n');
   return to;
 }
 
 /* How often the `length` frames from `from` on stand one behind the other. */
-static size_t count_repeats(const struct link *link, size_t from,
+static size_t count_repeats(const struct chain_link *link, size_t from,
                             size_t length) {
   size_t at = from + length;
   while (at < link->count &&
@@ -184,7 +190,7 @@ static size_t count_repeats(const struct link *link, size_t from,
 /* Writes one round of a recursion and how often it came again; returns the
  * index behind it, `from` when there is none. */
 static size_t write_cycle(struct writer *writer, size_t from) {
-  const struct link *link = writer->link;
+  const struct chain_link *link = writer->link;
   for (size_t length = 1; length <= LONGEST_CYCLE; length++) {
     size_t repeats =
         from + length <= link->count ? count_repeats(link, from, length) : 0;
@@ -192,20 +198,18 @@ static size_t write_cycle(struct writer *writer, size_t from) {
       continue;
     for (size_t i = 0; i < length; i++)
       write_frame(writer, from + i);
-    writer->failed |=
-        length == 1
-            ? buf_format(writer->out, "  … the frame above %zu times more …\n",
-                         repeats - 1)
-            : buf_format(writer->out,
-                         "  … the %zu frames above %zu times more …\n", length,
-                         repeats - 1);
+    if (length == 1)
+      buf_text(writer->out, "  … the frame above");
+    else
+      buf_format(writer->out, "  … the %zu frames above", length);
+    buf_format(writer->out, " %zu times more …\n", repeats - 1);
     return from + length * repeats;
   }
   return from;
 }
 
 /* The kernel's own frames in front of the user's code say nothing. */
-static size_t first_frame(const struct link *link) {
+static size_t first_frame(const struct chain_link *link) {
   size_t i = 0;
   while (i < link->count && link->frames[i].kind == FRAME_LIBRARY &&
          (is_package(&link->frames[i], "IPython") ||
@@ -218,9 +222,9 @@ static size_t first_frame(const struct link *link) {
 static size_t write_step(struct writer *writer, size_t i) {
   const struct frame *frame = &writer->link->frames[i];
   if (frame->kind == FRAME_SKIPPED) {
-    writer->failed |= buf_text(writer->out, "  … similar frames: ");
-    writer->failed |= write_limited(frame->function, writer->out);
-    writer->failed |= buf_text(writer->out, " …\n");
+    buf_text(writer->out, "  … similar frames: ");
+    write_limited(frame->function, writer->out);
+    buf_text(writer->out, " …\n");
     return i + 1;
   }
   size_t next = write_cycle(writer, i);
@@ -234,60 +238,55 @@ static size_t write_step(struct writer *writer, size_t i) {
 
 /* The middle of a stack that no cycle shortens is left out. */
 static void write_frames(struct writer *writer) {
-  const struct link *link = writer->link;
+  const struct chain_link *link = writer->link;
   size_t i = first_frame(link), steps = 0;
-  while (i < link->count && !writer->failed) {
+  while (i < link->count) {
     if (steps++ == FIRST_STEPS && link->count - i > LAST_FRAMES) {
-      writer->failed |= buf_format(writer->out, "  … %zu frames …\n",
-                                   link->count - i - LAST_FRAMES);
+      buf_format(writer->out, "  … %zu frames …\n",
+                 link->count - i - LAST_FRAMES);
       i = link->count - LAST_FRAMES;
     }
     i = write_step(writer, i);
   }
 }
 
-int link_write_name(const struct link *link, struct buf *out) {
+void chain_write_name(const struct chain_link *link, struct buf *out) {
   /* An exception that could not be written has its class in the heading. */
   bool is_written = link->message && link->message[0] != '<';
   const char *name = is_written   ? link->message
                      : link->name ? link->name
                                   : "an exception";
-  return characters_append_line(name, strlen(name), CAUSE_LIMIT, out);
+  characters_append_line(name, strlen(name), CAUSE_LIMIT, out);
 }
 
 /* "Raised while handling KeyError: 'k' (Cell In[1], line 3, in load)" */
-static int write_cause(const struct link *link, struct buf *out) {
-  struct chain one = {(struct link *)(uintptr_t)link, 1};
-  const struct link *holder;
+static void write_cause(struct chain_link *link, struct buf *out) {
+  const struct chain one = {link, 1};
+  const struct chain_link *holder;
   const struct frame *frame = chain_deepest(&one, &holder);
-  int failed =
-      buf_text(out, link->reason == LINK_CAUSE ? "The direct cause was "
-                                               : "Raised while handling ");
-  failed |= link_write_name(link, out);
+  buf_text(out, link->reason == CHAIN_CAUSE ? "The direct cause was "
+                                            : "Raised while handling ");
+  chain_write_name(link, out);
   if (frame != NULL) {
-    failed |= buf_text(out, " (");
-    failed |= write_place(frame, out);
-    failed |= buf_text(out, ")");
+    buf_text(out, " (");
+    write_place(frame, out);
+    buf_text(out, ")");
   }
-  return failed | buf_byte(out, '\n');
+  buf_byte(out, '\n');
 }
 
-int chain_write(const struct chain *chain,
-                const struct traceback_source *source, const char *heading,
-                struct buf *out) {
-  size_t causes = chain->links != NULL ? chain->count : 0;
-  const struct link *last = causes > 0 ? &chain->links[--causes] : NULL;
-  int failed = 0;
+void chain_write(const struct chain *chain, const struct code *code,
+                 bool with_source, const char *heading, struct buf *out) {
+  size_t causes = chain->count;
+  const struct chain_link *last = causes > 0 ? &chain->links[--causes] : NULL;
   if (last != NULL && last->count > 0) {
-    struct writer writer = {last, source, out, 0};
-    failed |= buf_text(out, "Traceback (most recent call last):\n");
+    struct writer writer = {last, code, with_source, out};
+    buf_text(out, "Traceback (most recent call last):\n");
     write_frames(&writer);
-    failed |= writer.failed;
   }
-  failed |= buf_text(out, heading) | buf_byte(out, '\n');
-  if (last != NULL && last->notes != NULL)
-    failed |= buf_text(out, last->notes) | buf_byte(out, '\n');
-  while (causes > 0 && !failed)
-    failed |= write_cause(&chain->links[--causes], out);
-  return failed;
+  buf_format(out, "%s\n", heading);
+  if (last != NULL && last->notes.length > 0)
+    buf_format(out, "%s\n", buf_string(&last->notes));
+  while (causes > 0)
+    write_cause(&chain->links[--causes], out);
 }
