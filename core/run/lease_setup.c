@@ -12,14 +12,6 @@
 #include "core/store/task.h"
 #include "embedded.h"
 
-static const char *embedded_text(const char *path) {
-  for (const struct embedded_file *file = embedded_files; file->path != NULL;
-       file++)
-    if (strcmp(file->path, path) == 0)
-      return file->text;
-  return "";
-}
-
 /* A kernel that has been set up says so in a file of its directory: another
  * process of ours may have been here, or the kernel was set up before we met it
  * (a zygote does that with the very same source). What the file says is the
@@ -50,7 +42,7 @@ static int compose_setup(const struct lease *lease, const char *source,
 
 static int set_up_python(struct lease *lease, int64_t deadline,
                          struct err *err) {
-  const char *source = embedded_text("core/ipykernel/setup.py");
+  const char *source = embedded_find("core/ipykernel/setup.py")->text;
   char digest[CRYPTO_SHA256_HEX];
   crypto_sha256(source, strlen(source), digest);
   if (is_set_up(lease, digest)) {

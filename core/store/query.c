@@ -78,9 +78,4 @@ int query_find(const char *name) {
   return found == NULL ? -1 : (int)(found - all);
 }
 
-const char *query_file(const char *path) {
-  for (const struct embedded_file *file = embedded_files; file->path; file++)
-    if (strcmp(file->path, path) == 0)
-      return file->text;
-  return NULL;
-}
+const char *query_file(const char *path) { return embedded_find(path)->text; }

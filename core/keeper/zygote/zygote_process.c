@@ -55,9 +55,7 @@ static int open_memory(const char *bytes, size_t size, struct err *err) {
 }
 
 static int open_script(const char *path, struct err *err) {
-  const struct embedded_file *file = embedded_files;
-  while (strcmp(file->path, path) != 0)
-    file++;
+  const struct embedded_file *file = embedded_find(path);
   return open_memory(file->text, file->length, err);
 }
 

@@ -39,13 +39,8 @@ static void append_literal(const char *text, struct buf *out) {
 
 static void make_expression(void) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  const struct embedded_file *file = embedded_files;
-  while (file->path != NULL && strcmp(file->path, PROBE_FILE) != 0)
-    file++;
-  if (file->path == NULL)
-    return;
   buf_text(&text, EXPRESSION_HEAD);
-  append_literal(file->text, &text);
+  append_literal(embedded_find(PROBE_FILE)->text, &text);
   if (buf_text(&text, EXPRESSION_TAIL) == 0)
     expression = buf_take(&text);
 }
