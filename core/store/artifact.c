@@ -2,8 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/record.h"
-#include "core/store/within.h"
+#include "core/store/database/record.h"
 
 static const struct field artifact_fields[] = {
     FIELD(struct artifact_record, name, FIELD_TEXT),

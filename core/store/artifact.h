@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/store/store.h"
+#include "core/base/err.h"
 
 struct artifact_record {
   const char *sha256;
@@ -15,5 +15,18 @@ struct artifact_record {
   int64_t width, height; /* 0: none */
   int64_t output;        /* index of the output in the run; -1: the full text */
 };
+
+/* For the store itself: links each artifact to the run (its sequence), within
+ * somebody else's transaction, and makes those that the task has not had
+ * before. */
+struct db;
+int artifact_add(struct db *db, const char *task, int64_t run,
+                 const struct artifact_record *artifacts, size_t count,
+                 struct err *err);
+
+/* Copies with all that they point to. */
+struct artifact_record *artifact_copy(const struct artifact_record *artifacts,
+                                      size_t count);
+void artifact_copy_free(struct artifact_record *artifacts, size_t count);
 
 #endif

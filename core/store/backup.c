@@ -11,8 +11,8 @@
 #include "core/base/fs.h"
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/store/db.h"
-#include "core/store/migrate.h"
+#include "core/store/database/db.h"
+#include "core/store/database/migrate.h"
 
 /* VACUUM INTO takes an empty file that is there: it keeps our mode. */
 static int make_empty(const char *name, struct err *err) {

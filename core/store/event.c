@@ -2,9 +2,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
-#include "core/store/within.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 
 static const struct field event_fields[] = {
     FIELD(struct event_record, id, FIELD_INTEGER),
@@ -16,10 +15,6 @@ static const struct field event_fields[] = {
 };
 static const struct shape event_shape = {event_fields, COUNT_OF(event_fields),
                                          sizeof(struct event_record)};
-
-void event_record_free(struct event_record *record) {
-  record_free(&event_shape, record);
-}
 
 void event_list_free(struct event_record *list, size_t count) {
   record_list_free(&event_shape, list, count);
@@ -38,6 +33,14 @@ int event_add(struct db *db, const struct event_record *events, size_t count,
   return 0;
 }
 
+int event_note(struct db *db, const char *statement, const char *id, int64_t at,
+               struct err *err) {
+  struct statement *event = db_statement(db, statement);
+  statement_bind_integer(event, "at", at);
+  statement_bind_text(event, "id", id);
+  return statement_run(event, err) < 0 ? -1 : 0;
+}
+
 struct event_record *event_copy(const struct event_record *events,
                                 size_t count) {
   struct event_record *copy = mem_array(count, sizeof *copy);
@@ -53,20 +56,6 @@ int event_append(struct store *store, const struct event_record *events,
       event_add(write.db, events, count, err) < 0)
     return -1;
   return write_commit(&write, err);
-}
-
-int event_list(struct store *store, const char *task, int64_t after, int limit,
-               struct event_record **ret, size_t *count, struct err *err) {
-  CLEANUP(read_end) struct read read;
-  if (read_begin(store, &read, err) < 0)
-    return -1;
-  struct statement *statement =
-      db_statement(read.db, task == NULL ? "event_list" : "event_list_task");
-  if (task != NULL)
-    statement_bind_text(statement, "task", task);
-  statement_bind_integer(statement, "after", after);
-  statement_bind_integer(statement, "limit", limit);
-  return record_list(statement, &event_shape, (void **)ret, count, err);
 }
 
 static const struct field text_fields[] = {
@@ -90,8 +79,8 @@ int event_list_texts(struct store *store, const char *task, int64_t after,
   CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
-  struct statement *statement = db_statement(
-      read.db, task == NULL ? "event_list_between" : "event_list_task_between");
+  struct statement *statement =
+      db_statement(read.db, task == NULL ? "event_list" : "event_list_task");
   if (task != NULL)
     statement_bind_text(statement, "task", task);
   statement_bind_integer(statement, "after", after);

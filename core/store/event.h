@@ -18,14 +18,10 @@ struct event_record {
                  "notebook.set_aside" */
   struct json *content;
 };
-void event_record_free(struct event_record *record);
 
 /* Appends all in one transaction. */
 int event_append(struct store *store, const struct event_record *events,
                  size_t count, struct err *err);
-/* Events with an id above `after`, of one task (NULL: all), oldest first. */
-int event_list(struct store *store, const char *task, int64_t after, int limit,
-               struct event_record **ret, size_t *count, struct err *err);
 void event_list_free(struct event_record *list, size_t count);
 
 /* An event with its content as the JSON text that it is stored as: for those
@@ -35,7 +31,8 @@ struct event_text {
   char *task, *run; /* or NULL */
   char *kind, *content;
 };
-/* The same from `after` (not included) up to `last` (included). */
+/* Events of one task (NULL: all) with ids from `after` (not included) up to
+ * `last` (included), oldest first. */
 int event_list_texts(struct store *store, const char *task, int64_t after,
                      int64_t last, int limit, struct event_text **ret,
                      size_t *count, struct err *err);
@@ -45,5 +42,18 @@ void event_texts_free(struct event_text *list, size_t count);
  * Between them none is missing. */
 int event_bounds(struct store *store, int64_t *oldest, int64_t *newest,
                  struct err *err);
+
+/* For the store itself: appends within somebody else's transaction; copies with
+ * all that they point to. */
+struct db;
+int event_add(struct db *db, const struct event_record *events, size_t count,
+              struct err *err);
+struct event_record *event_copy(const struct event_record *events,
+                                size_t count);
+
+/* Runs a statement of sql/queries that makes an event of what row `id` says
+ * now; it has the parameters `at` and `id`. */
+int event_note(struct db *db, const char *statement, const char *id, int64_t at,
+               struct err *err);
 
 #endif

@@ -2,8 +2,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
+#include "core/store/event.h"
 
 static const char *const end_names[] = {
     [KERNEL_END_NONE] = NULL,         [KERNEL_END_EXIT] = "exit",
@@ -91,14 +92,6 @@ int kernel_list_alive(struct store *store, struct kernel_record **ret,
                      (void **)ret, count, err);
 }
 
-static int add_event(struct db *db, const char *name, const char *id,
-                     struct err *err) {
-  struct statement *statement = db_statement(db, name);
-  statement_bind_integer(statement, "at", clock_wall_us());
-  statement_bind_text(statement, "id", id);
-  return statement_run(statement, err) < 0 ? -1 : 0;
-}
-
 static int insert_life(struct db *db, const struct kernel_record *record,
                        int64_t *generation, struct err *err) {
   struct statement *statement = db_statement(db, "kernel_insert");
@@ -120,33 +113,14 @@ int kernel_insert(struct store *store, struct kernel_record *record,
   int64_t generation;
   if (insert_life(write.db, record, &generation, err) < 0)
     return -1;
-  /* Without a process it has not started: kernel_set_process tells it. */
-  if (record->pid != 0 &&
-      add_event(write.db, "kernel_event_started", record->id, err) < 0)
+  /* Without a process it has not started. */
+  if (record->pid != 0 && event_note(write.db, "kernel_event_started",
+                                     record->id, clock_wall_us(), err) < 0)
     return -1;
   if (write_commit(&write, err) < 0)
     return -1;
   record->generation = generation;
   return 0;
-}
-
-int kernel_set_process(struct store *store, const char *id, int64_t pid,
-                       int64_t pid_start, struct err *err) {
-  CLEANUP(write_end) struct write write;
-  if (write_begin(store, &write, err) < 0)
-    return -1;
-  struct statement *statement = db_statement(write.db, "kernel_set_process");
-  statement_bind_integer(statement, "pid", pid);
-  statement_bind_integer(statement, "pid_start", pid_start);
-  statement_bind_text(statement, "id", id);
-  int changed = statement_run(statement, err);
-  if (changed < 0)
-    return -1;
-  if (changed == 0)
-    return err_set(err, ERR_NOT_FOUND, "no such living kernel");
-  if (add_event(write.db, "kernel_event_started", id, err) < 0)
-    return -1;
-  return write_commit(&write, err);
 }
 
 /* A life that ended already is fine, one that never was is not. */
@@ -178,7 +152,7 @@ int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
     return -1;
   if (changed == 0)
     return check_exists(write.db, id, err) < 0 ? -1 : 0;
-  if (add_event(write.db, "kernel_event_ended", id, err) < 0)
+  if (event_note(write.db, "kernel_event_ended", id, clock_wall_us(), err) < 0)
     return -1;
   return write_commit(&write, err);
 }

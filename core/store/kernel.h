@@ -53,11 +53,9 @@ int kernel_list_alive(struct store *store, struct kernel_record **ret,
 void kernel_list_free(struct kernel_record *list, size_t count);
 
 /* Inserts a life; its generation is one more than the task's last, left in
- * record->generation. */
+ * record->generation. With a process also writes an event. */
 int kernel_insert(struct store *store, struct kernel_record *record,
                   struct err *err);
-int kernel_set_process(struct store *store, const char *id, int64_t pid,
-                       int64_t pid_start, struct err *err);
 /* Ends a life once; a second end changes nothing. Also writes an event. */
 int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
                    int64_t exit_code, int64_t signal, const char *reason,

@@ -1,8 +1,8 @@
 #include "core/store/leader.h"
 
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 
 struct leader {
   char *id;

@@ -2,9 +2,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 #include "core/store/leader.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
 #include "core/store/run_row.h"
 
 static const char *const status_names[] = {

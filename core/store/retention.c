@@ -4,8 +4,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 
 void retention_files_free(struct retention_files *files) {
   for (size_t i = 0; i < files->count; i++) {

@@ -5,20 +5,12 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/store/database/pool.h"
+#include "core/store/event.h"
 #include "core/store/leader.h"
-#include "core/store/pool.h"
 #include "core/store/run_row.h"
-#include "core/store/within.h"
 
 static int64_t or_now(int64_t at) { return at != 0 ? at : clock_wall_us(); }
-
-static int add_event(struct db *db, const char *name, const char *id,
-                     int64_t at, struct err *err) {
-  struct statement *statement = db_statement(db, name);
-  statement_bind_integer(statement, "at", at);
-  statement_bind_text(statement, "id", id);
-  return statement_run(statement, err) < 0 ? -1 : 0;
-}
 
 /* 1: the key was seen before, and *existing has the first run's id. */
 static int find_first(struct db *db, const struct run_record *record,
@@ -62,7 +54,7 @@ int run_insert(struct store *store, const struct run_record *record,
     return seen;
   int64_t at = or_now(record->queued_at);
   if (insert(write.db, record, at, err) < 0 ||
-      add_event(write.db, "run_event_queued", record->id, at, err) < 0)
+      event_note(write.db, "run_event_queued", record->id, at, err) < 0)
     return -1;
   return write_commit(&write, err);
 }
@@ -77,7 +69,7 @@ static int start_row(struct db *db, const struct run_record *record,
   int changed = statement_run(statement, err);
   if (changed <= 0)
     return changed;
-  return add_event(db, "run_event_started", record->id, at, err) < 0 ? -1 : 1;
+  return event_note(db, "run_event_started", record->id, at, err) < 0 ? -1 : 1;
 }
 
 int run_start(struct store *store, const struct run_record *record,

@@ -3,7 +3,6 @@
 #include "core/base/mem.h"
 #include "core/store/run.h"
 #include "core/store/run_row.h"
-#include "core/store/within.h"
 
 static struct run_display *copy_displays(const struct run_display *displays,
                                          size_t count) {

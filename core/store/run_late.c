@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
+#include "core/store/database/pool.h"
 #include "core/store/run.h"
 #include "core/store/run_row.h"
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/store/pool.h"
+#include "core/store/database/pool.h"
 #include "core/store/run.h"
 #include "core/store/run_row.h"
 

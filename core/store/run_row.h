@@ -3,8 +3,8 @@
 #define CELLPOST_STORE_RUN_ROW_H
 
 #include "core/base/crypto.h"
-#include "core/store/record.h"
-#include "core/store/run.h"
+#include "core/store/database/record.h"
+#include "core/store/run_record.h"
 
 extern const struct shape run_shape;
 

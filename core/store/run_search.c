@@ -7,8 +7,8 @@
 
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 #include "core/store/run_row.h"
 
 /* An id is made a little before its run is accepted, by a clock that may be set

@@ -10,8 +10,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/migrate.h"
-#include "core/store/pool.h"
+#include "core/store/database/migrate.h"
+#include "core/store/database/pool.h"
 
 /* A file that root makes belongs to whom its directory belongs to, so that an
  * unprivileged process can open it as well. (SQLite then gives the -wal and
@@ -71,6 +71,17 @@ void store_close(struct store *store) {
   pool_close(store);
   free(store->path);
   free(store);
+}
+
+int store_maintain(struct store *store, struct err *err) {
+  struct maintenance *maintenance;
+  if (maintenance_start(store->path, store->sync == CONF_SYNC_BACKGROUND,
+                        &store->writing, &maintenance, err) < 0)
+    return -1;
+  pthread_mutex_lock(&store->writing);
+  store->maintenance = maintenance;
+  pthread_mutex_unlock(&store->writing);
+  return 0;
 }
 
 int store_version(struct store *store, int64_t *ret, struct err *err) {

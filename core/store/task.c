@@ -4,8 +4,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
+#include "core/store/event.h"
 
 static const struct field task_fields[] = {
     FIELD(struct task_record, id, FIELD_TEXT),
@@ -62,14 +63,6 @@ static int must_make(struct db *db, const char *id, const char *kernelspec,
   return 0;
 }
 
-static int add_event(struct db *db, const char *name, const char *id,
-                     int64_t at, struct err *err) {
-  struct statement *statement = db_statement(db, name);
-  statement_bind_integer(statement, "at", at);
-  statement_bind_text(statement, "id", id);
-  return statement_run(statement, err) < 0 ? -1 : 0;
-}
-
 int task_put(struct store *store, const char *id, const char *kernelspec,
              const struct json *settings, const char *created_by,
              struct err *err) {
@@ -87,7 +80,7 @@ int task_put(struct store *store, const char *id, const char *kernelspec,
   statement_bind_text(statement, "created_by", created_by);
   statement_bind_integer(statement, "created_at", now);
   if (statement_run(statement, err) < 0 ||
-      add_event(write.db, "task_event_created", id, now, err) < 0 ||
+      event_note(write.db, "task_event_created", id, now, err) < 0 ||
       write_commit(&write, err) < 0)
     return -1;
   return 1;
@@ -140,7 +133,7 @@ int task_delete(struct store *store, const char *id, struct err *err) {
     return -1;
   if (changed == 0)
     return err_set(err, ERR_NOT_FOUND, "no such task");
-  if (add_event(write.db, "task_event_deleted", id, now, err) < 0)
+  if (event_note(write.db, "task_event_deleted", id, now, err) < 0)
     return -1;
   return write_commit(&write, err);
 }

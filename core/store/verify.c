@@ -8,9 +8,9 @@
 
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
-#include "core/store/db.h"
-#include "core/store/migrate.h"
-#include "core/store/record.h"
+#include "core/store/database/db.h"
+#include "core/store/database/migrate.h"
+#include "core/store/database/record.h"
 #include "core/store/run_row.h"
 
 /* Rows looked at in one read transaction. */

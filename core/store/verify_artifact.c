@@ -1,6 +1,6 @@
 #include "core/base/mem.h"
-#include "core/store/pool.h"
-#include "core/store/record.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/record.h"
 #include "core/store/verify.h"
 
 static const struct field artifact_fields[] = {

@@ -18,10 +18,6 @@ VALUES (:id, :task,
         :kernelspec, :pid, :pid_start, :directory, :started_at, :memory_limit)
 RETURNING generation;
 
--- name: kernel_set_process
-UPDATE kernels SET pid = :pid, pid_start = :pid_start
- WHERE id = :id AND ended_at IS NULL;
-
 -- name: kernel_set_end
 UPDATE kernels
    SET ended_at = :ended_at, ending = :ending, exit_code = :exit_code,

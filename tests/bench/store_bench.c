@@ -14,8 +14,8 @@
 #include "core/base/id.h"
 #include "core/base/mem.h"
 #include "core/json/json.h"
+#include "core/store/database/pool.h"
 #include "core/store/kernel.h"
-#include "core/store/pool.h"
 #include "core/store/run.h"
 #include "core/store/task.h"
 

@@ -1,8 +1,8 @@
 /* The history as an auditor meets it: a plain sqlite3 shell on the file. */
 #include "store_fixture.h"
 
-#include "core/store/pool.h"
-#include "core/store/query.h"
+#include "core/store/database/pool.h"
+#include "core/store/database/query.h"
 #include "core/store/replay.h"
 
 static struct json *parse(const char *text) {
@@ -437,7 +437,7 @@ static void every_statement_is_used_and_named_once(void **state) {
                          queries[i].name_length) == 0);
   for (size_t i = 0; i < count; i++) {
     CLEANUP(mem_free_pointer)
-    char *command = mem_format("grep -q '\"%.*s\"' core/store/*.c",
+    char *command = mem_format("grep -rq '\"%.*s\"' core/store",
                                (int)queries[i].name_length, queries[i].name);
     if (system(command) != 0)
       fail_msg("nobody uses %.*s", (int)queries[i].name_length,

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "core/store/pool.h"
+#include "core/store/database/pool.h"
 
 static void a_new_database_is_made_for_its_group(void **state) {
   struct fixture *fixture = *state;

@@ -90,9 +90,10 @@ static void generations_count_up(void **state) {
   struct store *store = fixture->store;
   struct err *err = &fixture->err;
   struct kernel_record kernel = a_kernel(KERNEL_B), found;
+  kernel.pid = 12;
+  kernel.pid_start = 34;
   OK(fixture, kernel_insert(store, &kernel, err));
   assert_int_equal(kernel.generation, 2);
-  OK(fixture, kernel_set_process(store, KERNEL_B, 12, 34, err));
   OK(fixture, kernel_latest(store, "demo", &found, err));
   assert_string_equal(found.id, KERNEL_B);
   assert_int_equal(found.generation, 2);
@@ -132,7 +133,6 @@ static void a_kernel_ends_once(void **state) {
   OK(fixture, kernel_list_alive(store, &list, &count, err));
   assert_int_equal(count, 0);
   kernel_list_free(list, count);
-  FAILS(fixture, ERR_NOT_FOUND, kernel_set_process(store, KERNEL_A, 1, 1, err));
   FAILS(fixture, ERR_NOT_FOUND,
         kernel_set_end(store, KERNEL_B, KERNEL_END_EXIT, 0, 0, NULL, 0, err));
   fixture_expect(fixture,
@@ -201,15 +201,16 @@ static void events_resume_after_any_id(void **state) {
   struct fixture *fixture = *state;
   struct store *store = fixture->store;
   struct err *err = &fixture->err;
-  struct event_record *list;
+  struct event_text *list;
   size_t count;
-  OK(fixture, event_list(store, NULL, 0, 100, &list, &count, err));
+  OK(fixture,
+     event_list_texts(store, NULL, 0, INT64_MAX, 100, &list, &count, err));
   assert_int_equal(count, 2);
   assert_string_equal(list[0].kind, "task.created");
   assert_string_equal(list[0].task, "demo");
-  assert_string_equal(json_get_text(list[0].content, "created_by"), "anna");
+  assert_non_null(strstr(list[0].content, "\"created_by\":\"anna\""));
   int64_t last = list[1].id;
-  event_list_free(list, count);
+  event_texts_free(list, count);
 
   CLEANUP(json_done) struct json *content = parse("{\"n\":1}");
   struct event_record events[] = {
@@ -218,18 +219,20 @@ static void events_resume_after_any_id(void **state) {
       {.at = 5, .task = (char *)"a", .kind = (char *)"run.output"},
   };
   OK(fixture, event_append(store, events, 3, err));
-  OK(fixture, event_list(store, "a", last, 100, &list, &count, err));
+  OK(fixture,
+     event_list_texts(store, "a", last, INT64_MAX, 100, &list, &count, err));
   assert_int_equal(count, 2);
   assert_true(list[0].id > last && list[1].id > list[0].id);
-  assert_true(json_equal(list[0].content, content));
+  assert_string_equal(list[0].content, "{\"n\":1}");
   assert_true(list[0].at > 5);
   assert_int_equal(list[1].at, 5);
   assert_null(list[0].run);
-  event_list_free(list, count);
-  OK(fixture, event_list(store, NULL, last, 1, &list, &count, err));
+  event_texts_free(list, count);
+  OK(fixture,
+     event_list_texts(store, NULL, last, INT64_MAX, 1, &list, &count, err));
   assert_int_equal(count, 1);
   assert_string_equal(list[0].task, "a");
-  event_list_free(list, count);
+  event_texts_free(list, count);
 }
 
 static void events_are_written_all_or_none(void **state) {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "core/store/pool.h"
+#include "core/store/database/pool.h"
 
 /* Shared by the processes of a test. */
 struct shared {
@@ -238,12 +238,12 @@ static void fill_the_disk(struct fixture *fixture, struct shared *shared,
   if (written == 50 || fixture->err.kind != ERR_NO_SPACE)
     child_fails(fixture);
   /* Reading goes on, and so does writing once there is room. */
-  struct event_record *list;
+  struct event_text *list;
   size_t count;
-  if (event_list(fixture->store, NULL, 0, 1000, &list, &count, &fixture->err) <
-      0)
+  if (event_list_texts(fixture->store, NULL, 0, INT64_MAX, 1000, &list, &count,
+                       &fixture->err) < 0)
     child_fails(fixture);
-  event_list_free(list, count);
+  event_texts_free(list, count);
   setrlimit(RLIMIT_FSIZE, &before);
   if (append_large(fixture) < 0)
     child_fails(fixture);
@@ -270,6 +270,7 @@ static void a_long_reader_holds_nobody_up(void **state) {
   OK(fixture, read_begin(fixture->store, &read, &fixture->err));
   struct statement *statement = db_statement(read.db, "event_list");
   statement_bind_integer(statement, "after", 0);
+  statement_bind_integer(statement, "last", INT64_MAX);
   statement_bind_integer(statement, "limit", 1000000);
   assert_int_equal(statement_step(statement, &fixture->err), 1);
   /* Eight times the log that would be copied and begun anew. */

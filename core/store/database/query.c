@@ -1,4 +1,4 @@
-#include "core/store/query.h"
+#include "core/store/database/query.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "core/store/db.h"
+#include "core/store/database/db.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -6,30 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-#include <sqlite3.h>
-
-#include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/base/utf8.h"
-#include "core/store/query.h"
-
-struct statement {
-  struct db *db;
-  sqlite3_stmt *handle; /* NULL: not prepared yet, or unknown */
-  const char *fault;    /* of a bind, told by the next step; or NULL */
-  int parameter; /* the one bound last: the next is usually its follower */
-  bool stepped;  /* stands at a row */
-};
-
-struct db {
-  sqlite3 *handle;
-  struct statement *statements; /* as query_all() */
-  size_t count;
-  struct statement unknown; /* stands in for a name that does not exist */
-  int64_t busy_since;       /* monotonic ns; of the present wait */
-  int wal_pages;
-};
+#include "core/store/database/db_handle.h"
+#include "core/store/database/query.h"
 
 static void configure_library(void) {
   sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -52,7 +32,7 @@ static bool is_full(int number) {
   return number == ENOSPC || number == EDQUOT || number == EFBIG;
 }
 
-static enum err_kind kind_of(sqlite3 *handle, int code) {
+enum err_kind db_kind_of(sqlite3 *handle, int code) {
   switch (code & 0xff) {
   case SQLITE_FULL:
     return ERR_NO_SPACE;
@@ -80,7 +60,7 @@ static enum err_kind kind_of(sqlite3 *handle, int code) {
 }
 
 static int fail(struct db *db, int code, const char *what, struct err *err) {
-  return err_set(err, kind_of(db->handle, code), "database, %s: %s", what,
+  return err_set(err, db_kind_of(db->handle, code), "database, %s: %s", what,
                  sqlite3_errmsg(db->handle));
 }
 
@@ -287,206 +267,3 @@ int db_sync_wal(struct db *db, struct err *err) {
 }
 
 int db_wal_pages(const struct db *db) { return db->wal_pages; }
-
-int64_t db_last_rowid(const struct db *db) {
-  return sqlite3_last_insert_rowid(db->handle);
-}
-
-static void prepare(struct statement *statement, int index) {
-  size_t count;
-  const struct query *query = query_all(&count) + index;
-  int code = sqlite3_prepare_v3(
-      statement->db->handle, query->text, (int)query->text_length,
-      SQLITE_PREPARE_PERSISTENT, &statement->handle, NULL);
-  if (code != SQLITE_OK)
-    statement->fault = sqlite3_errmsg(statement->db->handle);
-}
-
-struct statement *db_statement(struct db *db, const char *name) {
-  int index = query_find(name);
-  struct statement *statement =
-      index < 0 ? &db->unknown : &db->statements[index];
-  statement->fault = index < 0 ? "no statement of this name" : NULL;
-  statement->parameter = 0;
-  statement->stepped = false;
-  if (index < 0)
-    return statement;
-  if (statement->handle == NULL) {
-    prepare(statement, index);
-  } else {
-    sqlite3_reset(statement->handle);
-    sqlite3_clear_bindings(statement->handle);
-  }
-  return statement;
-}
-
-void db_reset(struct db *db) {
-  for (size_t i = 0; i < db->count; i++) {
-    if (!db->statements[i].stepped)
-      continue;
-    sqlite3_reset(db->statements[i].handle);
-    db->statements[i].stepped = false;
-  }
-}
-
-/* The number of parameter `name`, from 1. Callers bind in the order of the
- * statement, so the one after the last is tried first. */
-static int find_parameter(struct statement *statement, const char *name) {
-  if (statement->handle == NULL)
-    return 0;
-  int count = sqlite3_bind_parameter_count(statement->handle);
-  for (int tried = 0; tried < count; tried++) {
-    int index = (statement->parameter + tried) % count + 1;
-    const char *found = sqlite3_bind_parameter_name(statement->handle, index);
-    if (found != NULL && strcmp(found + 1, name) == 0)
-      return statement->parameter = index;
-  }
-  statement->fault = "no parameter of this name";
-  return 0;
-}
-
-static void note_bind(struct statement *statement, int code) {
-  if (code != SQLITE_OK && statement->fault == NULL)
-    statement->fault = sqlite3_errstr(code);
-}
-
-void statement_bind_null(struct statement *statement, const char *name) {
-  int index = find_parameter(statement, name);
-  if (index > 0)
-    note_bind(statement, sqlite3_bind_null(statement->handle, index));
-}
-
-void statement_bind_integer(struct statement *statement, const char *name,
-                            int64_t value) {
-  int index = find_parameter(statement, name);
-  if (index > 0)
-    note_bind(statement, sqlite3_bind_int64(statement->handle, index, value));
-}
-
-void statement_bind_text(struct statement *statement, const char *name,
-                         const char *text) {
-  if (text == NULL)
-    statement_bind_null(statement, name);
-  else
-    statement_bind_bytes(statement, name, text, strlen(text));
-}
-
-static void bind_buffer(struct statement *statement, int index,
-                        struct buf *text) {
-  size_t length = text->length;
-  note_bind(statement,
-            sqlite3_bind_text64(statement->handle, index, buf_take(text),
-                                length, free, SQLITE_UTF8));
-}
-
-void statement_bind_bytes(struct statement *statement, const char *name,
-                          const char *text, size_t length) {
-  int index = find_parameter(statement, name);
-  if (index == 0)
-    return;
-  if (utf8_is_valid(text, length)) {
-    note_bind(statement,
-              sqlite3_bind_text64(statement->handle, index, text, length,
-                                  SQLITE_STATIC, SQLITE_UTF8));
-    return;
-  }
-  CLEANUP(buf_free) struct buf repaired = BUF_INIT(BUF_ANSWER);
-  if (utf8_repair(text, length, &repaired) < 0)
-    note_bind(statement, SQLITE_TOOBIG);
-  else
-    bind_buffer(statement, index, &repaired);
-}
-
-void statement_bind_json(struct statement *statement, const char *name,
-                         const struct json *value) {
-  int index = find_parameter(statement, name);
-  if (index == 0 || value == NULL)
-    return;
-  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
-  if (json_write(value, &text) < 0)
-    note_bind(statement, SQLITE_TOOBIG);
-  else
-    bind_buffer(statement, index, &text);
-}
-
-const char *statement_parameter(struct statement *statement, int index) {
-  if (statement->handle == NULL)
-    return NULL;
-  const char *name = sqlite3_bind_parameter_name(statement->handle, index + 1);
-  return name == NULL ? NULL : name + 1;
-}
-
-static const char *statement_name(const struct statement *statement,
-                                  int *length) {
-  size_t count;
-  const struct query *all = query_all(&count);
-  if (statement == &statement->db->unknown) {
-    *length = 1;
-    return "?";
-  }
-  const struct query *query = &all[statement - statement->db->statements];
-  *length = (int)query->name_length;
-  return query->name;
-}
-
-static int fail_statement(struct statement *statement, int code,
-                          const char *fault, struct err *err) {
-  int length;
-  const char *name = statement_name(statement, &length);
-  return err_set(err, kind_of(statement->db->handle, code),
-                 "database, %.*s: %s", length, name, fault);
-}
-
-int statement_step(struct statement *statement, struct err *err) {
-  if (statement->fault != NULL)
-    return fail_statement(statement, SQLITE_ERROR, statement->fault, err);
-  int code = sqlite3_step(statement->handle);
-  statement->stepped = code == SQLITE_ROW;
-  if (code == SQLITE_ROW)
-    return 1;
-  if (code != SQLITE_DONE)
-    fail_statement(statement, code, sqlite3_errmsg(statement->db->handle), err);
-  sqlite3_reset(statement->handle);
-  return code == SQLITE_DONE ? 0 : -1;
-}
-
-int statement_run(struct statement *statement, struct err *err) {
-  int code;
-  while ((code = statement_step(statement, err)) > 0)
-    ;
-  return code < 0 ? -1 : sqlite3_changes(statement->db->handle);
-}
-
-int statement_columns(struct statement *statement) {
-  return sqlite3_data_count(statement->handle);
-}
-
-const char *statement_column_name(struct statement *statement, int column) {
-  return sqlite3_column_name(statement->handle, column);
-}
-
-const char *statement_text(struct statement *statement, int column,
-                           size_t *length) {
-  const unsigned char *text = sqlite3_column_text(statement->handle, column);
-  if (length != NULL)
-    *length = (size_t)sqlite3_column_bytes(statement->handle, column);
-  return (const char *)text;
-}
-
-int64_t statement_integer(struct statement *statement, int column,
-                          int64_t otherwise) {
-  if (sqlite3_column_type(statement->handle, column) == SQLITE_NULL)
-    return otherwise;
-  return sqlite3_column_int64(statement->handle, column);
-}
-
-int statement_json(struct statement *statement, int column, struct json **ret,
-                   struct err *err) {
-  size_t length;
-  const char *text = statement_text(statement, column, &length);
-  if (text == NULL) {
-    *ret = NULL;
-    return 0;
-  }
-  return json_parse(text, length, &JSON_RULES_STORE, ret, err);
-}

@@ -1,8 +1,8 @@
 /* The schema: numbered migrations, then the views. Private to the store. */
-#ifndef CELLPOST_STORE_MIGRATE_H
-#define CELLPOST_STORE_MIGRATE_H
+#ifndef CELLPOST_STORE_DATABASE_MIGRATE_H
+#define CELLPOST_STORE_DATABASE_MIGRATE_H
 
-#include "core/store/db.h"
+#include "core/store/database/db.h"
 
 /* Refuses, before anything is changed, a database of a newer version and one
  * that is not Cellpost's: ERR_CONFLICT. */

@@ -10,23 +10,18 @@
  *   …
  *   return write_commit(&write, err);
  */
-#ifndef CELLPOST_STORE_POOL_H
-#define CELLPOST_STORE_POOL_H
+#ifndef CELLPOST_STORE_DATABASE_POOL_H
+#define CELLPOST_STORE_DATABASE_POOL_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/store/db.h"
-#include "core/store/store.h"
+#include "core/conf/conf_settings.h"
+#include "core/store/database/db.h"
+#include "core/store/database/maintenance.h"
 
 #define POOL_READERS 4
-
-/* Pages of 4 KiB in the log from which on it is copied into the database: by
- * the maintenance thread, or else by whoever commits. */
-#define POOL_WAL_PAGES 1000
-
-struct maintenance;
 
 struct store {
   char *path;
@@ -58,12 +53,6 @@ struct read {
 /* Waits for a free reader. */
 int read_begin(struct store *store, struct read *read, struct err *err);
 void read_end(struct read *read);
-
-/* Tells the maintenance thread of a commit that left so many pages in the log.
- */
-void maintenance_note_commit(struct maintenance *maintenance, int wal_pages);
-/* Ends the thread; NULL is fine. */
-void maintenance_stop(struct maintenance *maintenance);
 
 /* store_open's and store_close's part: the lock objects and the connections. */
 void pool_init(struct store *store);

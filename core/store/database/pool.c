@@ -1,4 +1,4 @@
-#include "core/store/pool.h"
+#include "core/store/database/pool.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@ void pool_init(struct store *store) {
   pthread_mutex_init(&store->writing, NULL);
   pthread_mutex_init(&store->reading, NULL);
   pthread_cond_init(&store->returned, NULL);
-  store->next_checkpoint = POOL_WAL_PAGES;
+  store->next_checkpoint = MAINTENANCE_WAL_PAGES;
 }
 
 void pool_close(struct store *store) {
@@ -48,14 +48,14 @@ static void checkpoint_when_due(struct store *store) {
     maintenance_note_commit(store->maintenance, pages);
     return;
   }
-  if (pages < POOL_WAL_PAGES)
-    store->next_checkpoint = POOL_WAL_PAGES;
+  if (pages < MAINTENANCE_WAL_PAGES)
+    store->next_checkpoint = MAINTENANCE_WAL_PAGES;
   if (pages < store->next_checkpoint)
     return;
   int copied;
   db_checkpoint(store->writer, &pages, &copied, NULL);
   /* A long reader keeps the log from being used anew: it grows on. */
-  store->next_checkpoint = pages + POOL_WAL_PAGES;
+  store->next_checkpoint = pages + MAINTENANCE_WAL_PAGES;
 }
 
 int write_commit(struct write *write, struct err *err) {

@@ -2,8 +2,8 @@
  *
  * A block starts with a line "-- name: some_name" and ends before the next such
  * line. The texts are compiled in and live for ever. */
-#ifndef CELLPOST_STORE_QUERY_H
-#define CELLPOST_STORE_QUERY_H
+#ifndef CELLPOST_STORE_DATABASE_QUERY_H
+#define CELLPOST_STORE_DATABASE_QUERY_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "core/store/migrate.h"
+#include "core/store/database/migrate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
-#include "core/store/query.h"
+#include "core/store/database/query.h"
 #include "embedded.h"
 
 #define MIGRATION_DIRECTORY "sql/migrations/"

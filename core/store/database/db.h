@@ -8,8 +8,8 @@
  * Statements are the ones of sql/queries, prepared once per connection and kept
  * (SQLITE_PREPARE_PERSISTENT). Binding cannot fail visibly: a fault is
  * remembered and told by statement_step or statement_run. */
-#ifndef CELLPOST_STORE_DB_H
-#define CELLPOST_STORE_DB_H
+#ifndef CELLPOST_STORE_DATABASE_DB_H
+#define CELLPOST_STORE_DATABASE_DB_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,8 +68,6 @@ int db_sync_wal(struct db *db, struct err *err);
 
 /* Pages in the WAL after the last commit of this connection. */
 int db_wal_pages(const struct db *db);
-
-int64_t db_last_rowid(const struct db *db);
 
 /* The statement `name`, reset and with all parameters NULL. Never NULL. It is
  * the connection's, and there is one of each: not to be used twice at once. */

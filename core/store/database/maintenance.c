@@ -1,10 +1,12 @@
+#include "core/store/database/maintenance.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/pool.h"
+#include "core/store/database/db.h"
 
 /* Pages in the log from which on writers are held up for a moment: the log is
  * begun anew only when all of it was copied, and under a load without a pause
@@ -16,7 +18,7 @@
 #define BUSY_MS 50
 
 struct maintenance {
-  struct store *store;
+  pthread_mutex_t *writing; /* the store's */
   pthread_t thread;
   struct db *db; /* the thread's own connection */
   bool sync;     /* make commits durable */
@@ -33,8 +35,8 @@ void maintenance_note_commit(struct maintenance *maintenance, int wal_pages) {
   pthread_mutex_lock(&maintenance->mutex);
   maintenance->dirty = true;
   /* Once per crossing: the thread looks at the pages itself. */
-  bool wake =
-      wal_pages >= POOL_WAL_PAGES && maintenance->wal_pages < POOL_WAL_PAGES;
+  bool wake = wal_pages >= MAINTENANCE_WAL_PAGES &&
+              maintenance->wal_pages < MAINTENANCE_WAL_PAGES;
   maintenance->wal_pages = wal_pages;
   if (wake) {
     maintenance->wake = true;
@@ -88,10 +90,10 @@ static bool copy_log(struct maintenance *maintenance) {
   int pages = noted_pages(maintenance);
   if (pages <= copied || pages < HOLD_UP_PAGES)
     return pages <= copied;
-  pthread_mutex_lock(&maintenance->store->writing);
+  pthread_mutex_lock(maintenance->writing);
   copied = copy_pages(maintenance);
   pages = noted_pages(maintenance);
-  pthread_mutex_unlock(&maintenance->store->writing);
+  pthread_mutex_unlock(maintenance->writing);
   return pages <= copied;
 }
 
@@ -102,7 +104,7 @@ static void *maintain(void *argument) {
   bool dirty, copied = true;
   int wal_pages, pause = CALM_MS;
   while (wait_for_work(maintenance, pause, &dirty, &wal_pages)) {
-    bool is_long = wal_pages >= POOL_WAL_PAGES;
+    bool is_long = wal_pages >= MAINTENANCE_WAL_PAGES;
     if (is_long || (!dirty && !copied)) {
       copied = copy_log(maintenance);
     } else if (dirty) {
@@ -135,10 +137,11 @@ static void maintenance_free(struct maintenance *maintenance) {
   free(maintenance);
 }
 
-int store_maintain(struct store *store, struct err *err) {
+int maintenance_start(const char *path, bool sync, pthread_mutex_t *writing,
+                      struct maintenance **ret, struct err *err) {
   struct maintenance *maintenance = mem_new(sizeof *maintenance);
-  maintenance->store = store;
-  maintenance->sync = store->sync == CONF_SYNC_BACKGROUND;
+  maintenance->writing = writing;
+  maintenance->sync = sync;
   pthread_mutex_init(&maintenance->mutex, NULL);
   pthread_condattr_t monotonic;
   pthread_condattr_init(&monotonic);
@@ -146,7 +149,7 @@ int store_maintain(struct store *store, struct err *err) {
   pthread_cond_init(&maintenance->changed, &monotonic);
   pthread_condattr_destroy(&monotonic);
   int64_t tables; /* reading opens the log, for db_sync_wal */
-  if (db_open(store->path, DB_WRITER, false, &maintenance->db, err) < 0 ||
+  if (db_open(path, DB_WRITER, false, &maintenance->db, err) < 0 ||
       db_integer(maintenance->db, "SELECT count(*) FROM sqlite_schema", &tables,
                  err) < 0) {
     maintenance_free(maintenance);
@@ -157,9 +160,7 @@ int store_maintain(struct store *store, struct err *err) {
     maintenance_free(maintenance);
     return err_errno(err, ERR_UNAVAILABLE, number, "maintenance thread");
   }
-  pthread_mutex_lock(&store->writing);
-  store->maintenance = maintenance;
-  pthread_mutex_unlock(&store->writing);
+  *ret = maintenance;
   return 0;
 }
 

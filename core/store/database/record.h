@@ -4,12 +4,12 @@
  * A statement names its parameters and its result columns alike, so one table
  * serves every statement. Times and numbers that are unknown are NULL in the
  * database, and 0 or -1 in the struct. */
-#ifndef CELLPOST_STORE_RECORD_H
-#define CELLPOST_STORE_RECORD_H
+#ifndef CELLPOST_STORE_DATABASE_RECORD_H
+#define CELLPOST_STORE_DATABASE_RECORD_H
 
 #include <stddef.h>
 
-#include "core/store/db.h"
+#include "core/store/database/db.h"
 
 enum field_kind {
   FIELD_TEXT,            /* char *, or NULL */

@@ -1,4 +1,4 @@
-#include "core/store/record.h"
+#include "core/store/database/record.h"
 
 #include <stdlib.h>
 #include <string.h>
