@@ -61,7 +61,7 @@ EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sq
 # What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it
 # lives in a Python that is not.
 ZYGOTE_SOURCES := $(wildcard $(addsuffix /*.c,core/base core/text core/json core/process \
-                  core/cgroup core/jail core/keeper/shim))
+                  core/cgroup core/jail core/jail/layers core/jail/watch core/keeper/shim))
 ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \
                   -fstack-protector-strong -fPIC -fvisibility=hidden \
                   -ffunction-sections -fdata-sections -D_GNU_SOURCE -I. \

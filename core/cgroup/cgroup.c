@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +10,8 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/cgroup/cgroup_private.h"
-
-const struct cgroup_backend *cgroup_backend_of(const struct cgroup *group) {
-  return group->version == 2 ? &cgroup_version_2 : &cgroup_version_1;
-}
-
-void cgroup_clear(struct cgroup *group) {
-  for (size_t i = 0; i < CGROUP_COUNT; i++)
-    free(group->directories[i]);
-  *group = (struct cgroup){0};
-}
-
-void cgroup_give_up(struct cgroup_host *host, enum cgroup_controller controller,
-                    const char *format, ...) {
-  struct buf text = BUF_INIT(BUF_LINE);
-  va_list arguments;
-  va_start(arguments, format);
-  buf_vformat(&text, format, arguments);
-  va_end(arguments);
-  free(host->faults[controller]);
-  host->faults[controller] = buf_take(&text);
-}
+#include "core/cgroup/cgroup_file.h"
+#include "core/cgroup/cgroup_group.h"
 
 /* As this process sees it, of this process (pid 0) or another one. */
 static int read_view(int64_t pid, struct buf *mountinfo, struct buf *membership,
@@ -66,7 +45,7 @@ static void look_only(struct cgroup_host *host) {
     if (base == NULL)
       continue;
     host->instance.directories[i] = mem_copy_text(base);
-    if (access(base, W_OK) != 0)
+    if (access(base, W_OK) < 0)
       cgroup_give_up(host, (enum cgroup_controller)i,
                      "no control group can be made in %s: %s", base,
                      strerror(errno));
@@ -121,23 +100,6 @@ int cgroup_version(const struct cgroup_host *host) {
   return 0;
 }
 
-bool cgroup_is_repeated(const struct cgroup *group, size_t place) {
-  for (size_t i = 0; i < place; i++)
-    if (group->directories[i] != NULL &&
-        strcmp(group->directories[i], group->directories[place]) == 0)
-      return true;
-  return false;
-}
-
-struct cgroup *cgroup_child(const struct cgroup *parent, const char *name) {
-  struct cgroup *group = mem_new(sizeof *group);
-  group->version = parent->version;
-  for (size_t i = 0; i < CGROUP_COUNT; i++)
-    if (parent->directories[i] != NULL)
-      group->directories[i] = mem_format("%s/%s", parent->directories[i], name);
-  return group;
-}
-
 void cgroup_free(struct cgroup *group) {
   if (group != NULL)
     cgroup_clear(group);
@@ -149,10 +111,28 @@ void cgroup_done(struct cgroup **group) { cgroup_free(*group); }
 static int make_directories(const struct cgroup *group, struct err *err) {
   for (size_t i = 0; i < CGROUP_COUNT; i++)
     if (group->directories[i] != NULL &&
-        mkdir(group->directories[i], 0755) != 0 && errno != EEXIST)
+        mkdir(group->directories[i], 0755) < 0 && errno != EEXIST)
       return err_errno(err, ERR_UNAVAILABLE, errno,
                        "cannot make the control group %s",
                        group->directories[i]);
+  return 0;
+}
+
+static int limit(const struct cgroup *group, const struct cgroup_limits *limits,
+                 struct err *err) {
+  const struct cgroup_backend *backend = cgroup_backend_of(group);
+  char *const *directories = group->directories;
+  int64_t quota = (int64_t)(limits->cpus * CGROUP_CPU_PERIOD_US);
+  if (directories[CGROUP_MEMORY] != NULL &&
+      backend->limit_memory(directories[CGROUP_MEMORY], limits->memory) < 0)
+    return err_errno(err, ERR_IO, errno, "cannot limit memory");
+  if (directories[CGROUP_PIDS] != NULL &&
+      cgroup_file_write_number(directories[CGROUP_PIDS], "pids.max",
+                               limits->pids) < 0)
+    return err_errno(err, ERR_IO, errno, "cannot limit processes");
+  if (directories[CGROUP_CPU] != NULL && quota > 0 &&
+      backend->limit_cpu(directories[CGROUP_CPU], quota) < 0)
+    return err_errno(err, ERR_IO, errno, "cannot limit processor time");
   return 0;
 }
 
@@ -162,8 +142,7 @@ int cgroup_make(struct cgroup_host *host, const char *name,
   CLEANUP(cgroup_done)
   struct cgroup *group = cgroup_child(&host->instance, name);
   if (group->version != 0 &&
-      (make_directories(group, err) < 0 ||
-       cgroup_backend_of(group)->limit(group, limits, err) < 0)) {
+      (make_directories(group, err) < 0 || limit(group, limits, err) < 0)) {
     cgroup_remove(group, NULL);
     return -1;
   }
@@ -204,7 +183,7 @@ int cgroup_open_entries(const struct cgroup *group, int entries[CGROUP_COUNT],
     if (group->directories[i] == NULL || cgroup_is_repeated(group, i))
       continue;
     int entry =
-        cgroup_open_file(group->directories[i], "cgroup.procs", O_WRONLY);
+        cgroup_file_open(group->directories[i], "cgroup.procs", O_WRONLY);
     if (entry < 0) {
       err_errno(err, ERR_UNAVAILABLE, errno, "cannot open the control group %s",
                 group->directories[i]);
@@ -232,11 +211,41 @@ int cgroup_enter(const int *entries, int count, struct err *err) {
   return 0;
 }
 
+static int64_t read_cpu(const struct cgroup_backend *backend,
+                        const char *directory) {
+  int64_t used = backend->cpu_key == NULL
+                     ? cgroup_file_read_number(directory, backend->cpu_file)
+                     : cgroup_file_read_key(directory, backend->cpu_file,
+                                            backend->cpu_key);
+  return used < 0 ? -1 : used / backend->cpu_unit;
+}
+
+static int64_t read_fixed(const struct cgroup_backend *backend,
+                          const char *directory) {
+  int64_t anonymous =
+      cgroup_file_read_key(directory, "memory.stat", backend->anonymous_key);
+  int64_t shared =
+      cgroup_file_read_key(directory, "memory.stat", backend->shared_key);
+  return anonymous < 0 ? -1 : anonymous + (shared < 0 ? 0 : shared);
+}
+
 void cgroup_read_usage(const struct cgroup *group, struct cgroup_usage *ret) {
-  if (group->version != 0)
-    cgroup_backend_of(group)->read_usage(group, ret);
-  else
-    *ret = (struct cgroup_usage){-1, -1, -1, -1, -1, -1, -1, -1};
+  *ret = (struct cgroup_usage){-1, -1, -1, -1, -1, -1, -1, -1};
+  if (group->version == 0)
+    return;
+  const struct cgroup_backend *backend = cgroup_backend_of(group);
+  const char *memory = group->directories[CGROUP_MEMORY];
+  const char *pids = group->directories[CGROUP_PIDS];
+  *ret = (struct cgroup_usage){
+      .cpu_us = read_cpu(backend, group->directories[CGROUP_ACCOUNT]),
+      .memory = cgroup_file_read_number(memory, backend->memory_file),
+      .memory_peak = cgroup_file_read_number(memory, backend->peak_file),
+      .memory_limit = cgroup_file_read_number(memory, backend->limit_file),
+      .memory_fixed = read_fixed(backend, memory),
+      .oom_kills = cgroup_file_read_key(memory, backend->oom_file, "oom_kill"),
+      .pids = cgroup_file_read_number(pids, "pids.current"),
+      .pids_refused = cgroup_file_read_key(pids, "pids.events", "max"),
+  };
 }
 
 static bool is_named(const char *directory, const char *name) {
@@ -248,7 +257,7 @@ static int open_meter(const struct cgroup *group,
                       enum cgroup_controller controller, const char *name,
                       const char *file, int flags) {
   const char *directory = group->directories[controller];
-  return is_named(directory, name) ? cgroup_open_file(directory, file, flags)
+  return is_named(directory, name) ? cgroup_file_open(directory, file, flags)
                                    : -1;
 }
 
@@ -279,7 +288,7 @@ int cgroup_open_meters(int64_t pid, const char *name,
                        struct cgroup_meters *ret) {
   CLEANUP(buf_free) struct buf mountinfo = BUF_INIT(4 * BUF_SMALL);
   CLEANUP(buf_free) struct buf membership = BUF_INIT(BUF_SMALL);
-  if (read_view(pid, &mountinfo, &membership, NULL) != 0)
+  if (read_view(pid, &mountinfo, &membership, NULL) < 0)
     return -1;
   struct cgroup_view view = {buf_string(&mountinfo), buf_string(&membership)};
   CLEANUP(host_clear) struct cgroup_host host = {0};

@@ -15,46 +15,15 @@
 #define CELLPOST_CGROUP_CGROUP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
-
-#define CGROUP_KEEPER "cellpost-keeper"
-
-enum cgroup_controller {
-  CGROUP_MEMORY,
-  CGROUP_PIDS,
-  CGROUP_CPU,
-  CGROUP_ACCOUNT, /* CPU time used; version 2 has it everywhere */
-  CGROUP_FREEZER, /* likewise */
-  CGROUP_COUNT,
-};
-
-struct cgroup_limits {
-  int64_t memory; /* bytes, no swap on top */
-  int64_t pids;   /* processes and threads */
-  double cpus;    /* processors' worth of time; 0: no limit */
-};
-
-struct cgroup_usage {
-  int64_t cpu_us; /* -1: not known, as everywhere here */
-  int64_t memory, memory_peak, memory_limit; /* bytes, page cache included */
-  int64_t memory_fixed; /* the part that cannot be given back: no page cache */
-  int64_t oom_kills;    /* processes killed for lack of memory */
-  int64_t pids, pids_refused; /* now; forks that failed at the limit */
-};
+#include "core/cgroup/cgroup_values.h"
 
 /* Where this host's groups are, and which controllers work. */
 struct cgroup_host;
-
-/* What the keeper knows of the host; NULL: read from /proc/self. */
-struct cgroup_view {
-  const char *mountinfo;  /* the text of /proc/self/mountinfo */
-  const char *membership; /* the text of /proc/self/cgroup */
-};
 
 /* Makes the instance's group; instance NULL: only looks whether one could be
  * made, and changes nothing. `base`: a path as in /proc/self/cgroup, or NULL
@@ -115,14 +84,8 @@ struct cgroup_meters {
 int cgroup_open_meters(int64_t pid, const char *name,
                        struct cgroup_meters *ret);
 
-/* Tells when memory gets tight, so that nobody needs to look all the time:
- * poll(2) `descriptor` for `events`. It may speak up too often, and for page
- * cache too: the usage tells. */
-struct cgroup_watch {
-  int descriptor; /* -1: there is no such thing here */
-  short events;
-};
-/* Version 1: a threshold at half of `soft` bytes (memory.usage_in_bytes through
+/* Tells when memory gets tight, so that nobody needs to look all the time.
+ * Version 1: a threshold at half of `soft` bytes (memory.usage_in_bytes through
  * cgroup.event_control). Version 2: memory.high is set to `soft`, which slows
  * down what goes beyond, and memory.events tells. The descriptor is the
  * caller's. */

@@ -11,7 +11,9 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/cgroup/cgroup_private.h"
+#include "core/cgroup/cgroup.h"
+#include "core/cgroup/cgroup_file.h"
+#include "core/cgroup/cgroup_group.h"
 
 #define REMOVE_LIMIT_MS 500
 #define SWEEP_LIMIT_MS 2000
@@ -20,8 +22,8 @@
 static int kill_listed(const char *directory) {
   CLEANUP(buf_free) struct buf list = BUF_INIT(4 * BUF_SMALL);
   CLEANUP(mem_close_descriptor)
-  int file = cgroup_open_file(directory, "cgroup.procs", O_RDONLY);
-  if (file < 0 || fs_read_all(file, &list, NULL) != 0)
+  int file = cgroup_file_open(directory, "cgroup.procs", O_RDONLY);
+  if (file < 0 || fs_read_all(file, &list, NULL) < 0)
     return 0;
   int count = 0;
   char *next = NULL;
@@ -52,8 +54,8 @@ static int count_left(const struct cgroup *group) {
     char text[8192];
     int count = 0;
     if (group->directories[i] == NULL || cgroup_is_repeated(group, i) ||
-        cgroup_read(group->directories[i], "cgroup.procs", text, sizeof text) !=
-            0)
+        cgroup_file_read(group->directories[i], "cgroup.procs", text,
+                         sizeof text) < 0)
       continue;
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
       count++;
@@ -81,7 +83,7 @@ int cgroup_kill(const struct cgroup *group, int limit_ms) {
 /* A group is busy for a moment after the last process in it was reaped. */
 static int remove_directory(const char *directory) {
   int64_t end = clock_monotonic_ns() + REMOVE_LIMIT_MS * CLOCK_MS;
-  while (rmdir(directory) != 0) {
+  while (rmdir(directory) < 0) {
     if (errno == ENOENT)
       return 0;
     if (errno != EBUSY || clock_monotonic_ns() >= end)
@@ -95,7 +97,7 @@ int cgroup_remove(const struct cgroup *group, struct err *err) {
   int result = 0;
   for (size_t i = 0; i < CGROUP_COUNT; i++)
     if (group->directories[i] != NULL &&
-        remove_directory(group->directories[i]) != 0 && result == 0)
+        remove_directory(group->directories[i]) < 0 && result == 0)
       result =
           err_errno(err, ERR_IO, errno, "cannot remove the control group %s",
                     group->directories[i]);

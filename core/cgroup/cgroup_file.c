@@ -1,4 +1,5 @@
-/* The small files of control groups. */
+#include "core/cgroup/cgroup_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,9 +9,8 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/cgroup/cgroup_private.h"
 
-int cgroup_open_file(const char *directory, const char *name, int flags) {
+int cgroup_file_open(const char *directory, const char *name, int flags) {
   char path[2048];
   int length = snprintf(path, sizeof path, "%s/%s", directory, name);
   if (length < 0 || (size_t)length >= sizeof path) {
@@ -20,26 +20,27 @@ int cgroup_open_file(const char *directory, const char *name, int flags) {
   return open(path, flags | O_CLOEXEC);
 }
 
-int cgroup_write(const char *directory, const char *name, const char *text) {
+int cgroup_file_write(const char *directory, const char *name,
+                      const char *text) {
   CLEANUP(mem_close_descriptor)
-  int file = cgroup_open_file(directory, name, O_WRONLY | O_TRUNC);
+  int file = cgroup_file_open(directory, name, O_WRONLY | O_TRUNC);
   if (file < 0)
     return -1;
   ssize_t written = write(file, text, strlen(text));
   return written == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-int cgroup_write_number(const char *directory, const char *name,
-                        int64_t value) {
+int cgroup_file_write_number(const char *directory, const char *name,
+                             int64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, value);
-  return cgroup_write(directory, name, text);
+  return cgroup_file_write(directory, name, text);
 }
 
-int cgroup_read(const char *directory, const char *name, char *text,
-                size_t size) {
+int cgroup_file_read(const char *directory, const char *name, char *text,
+                     size_t size) {
   CLEANUP(mem_close_descriptor)
-  int file = cgroup_open_file(directory, name, O_RDONLY);
+  int file = cgroup_file_open(directory, name, O_RDONLY);
   ssize_t got = file < 0 ? -1 : read(file, text, size - 1);
   if (got < 0)
     return -1;
@@ -54,18 +55,20 @@ static int64_t number_at(const char *text) {
   return end == text || errno != 0 || value < 0 ? -1 : value;
 }
 
-int64_t cgroup_read_number(const char *directory, const char *name) {
+int64_t cgroup_file_read_number(const char *directory, const char *name) {
   char text[64];
-  if (directory == NULL || cgroup_read(directory, name, text, sizeof text) != 0)
+  if (directory == NULL ||
+      cgroup_file_read(directory, name, text, sizeof text) < 0)
     return -1;
   return number_at(text);
 }
 
-int64_t cgroup_read_key(const char *directory, const char *name,
-                        const char *key) {
+int64_t cgroup_file_read_key(const char *directory, const char *name,
+                             const char *key) {
   char text[8192];
   size_t length = strlen(key);
-  if (directory == NULL || cgroup_read(directory, name, text, sizeof text) != 0)
+  if (directory == NULL ||
+      cgroup_file_read(directory, name, text, sizeof text) < 0)
     return -1;
   for (const char *line = text; *line != '\0';) {
     if (strncmp(line, key, length) == 0 && line[length] == ' ')

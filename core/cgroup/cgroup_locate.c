@@ -1,6 +1,7 @@
 /* From the texts of /proc/self/mountinfo and /proc/self/cgroup (proc(5),
  * cgroups(7)) to directories. */
-#include "core/cgroup/cgroup_private.h"
+#include "core/cgroup/cgroup_file.h"
+#include "core/cgroup/cgroup_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +111,8 @@ static char *locate(const struct cgroup_view *view, const char *base,
 static bool offers_memory(const char *directory) {
   char list[512];
   return directory != NULL &&
-         cgroup_read(directory, "cgroup.controllers", list, sizeof list) == 0 &&
+         cgroup_file_read(directory, "cgroup.controllers", list, sizeof list) ==
+             0 &&
          list_holds(list, strlen(list), "memory");
 }
 

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/cgroup/cgroup_private.h"
+#include "core/cgroup/cgroup.h"
+#include "core/cgroup/cgroup_file.h"
+#include "core/cgroup/cgroup_group.h"
 
 static const struct {
   enum cgroup_controller controller;
@@ -20,7 +22,7 @@ static const struct {
 static int hand_down(const char *directory, const char *controller) {
   char text[32];
   snprintf(text, sizeof text, "+%s", controller);
-  return cgroup_write(directory, "cgroup.subtree_control", text);
+  return cgroup_file_write(directory, "cgroup.subtree_control", text);
 }
 
 /* Out of the group whose controllers are to be handed down. Whoever else stands
@@ -28,15 +30,15 @@ static int hand_down(const char *directory, const char *controller) {
 static int step_aside(const char *directory) {
   CLEANUP(mem_free_pointer)
   char *child = mem_format("%s/" CGROUP_KEEPER, directory);
-  if (mkdir(child, 0755) != 0 && errno != EEXIST)
+  if (mkdir(child, 0755) < 0 && errno != EEXIST)
     return -1;
-  return cgroup_write(child, "cgroup.procs", "0");
+  return cgroup_file_write(child, "cgroup.procs", "0");
 }
 
 static int hand_down_from_base(const char *base, const char *controller) {
   if (hand_down(base, controller) == 0)
     return 0;
-  if (errno != EBUSY || step_aside(base) != 0)
+  if (errno != EBUSY || step_aside(base) < 0)
     return -1;
   return hand_down(base, controller);
 }
@@ -69,20 +71,20 @@ static void prepare(struct cgroup_host *host, const char *name) {
   CLEANUP(mem_free_pointer) char *directory = mem_format("%s/%s", base, name);
   mkdir(base, 0755); /* a configured one may be new */
   for (size_t i = 0; i < COUNT_OF(handed_down); i++)
-    if (hand_down_from_base(base, handed_down[i].name) != 0)
+    if (hand_down_from_base(base, handed_down[i].name) < 0)
       cgroup_give_up(host, handed_down[i].controller,
                      "%s does not hand down the controller \"%s\": %s%s", base,
                      handed_down[i].name, strerror(errno),
                      errno == EBUSY ? " (other processes stand there; start "
                                       "the keeper in a group of its own)"
                                     : "");
-  if (mkdir(directory, 0755) != 0 && errno != EEXIST) {
+  if (mkdir(directory, 0755) < 0 && errno != EEXIST) {
     give_up_all(host, base, errno);
     return;
   }
   for (size_t i = 0; i < COUNT_OF(handed_down); i++)
     if (host->faults[handed_down[i].controller] == NULL &&
-        hand_down(directory, handed_down[i].name) != 0)
+        hand_down(directory, handed_down[i].name) < 0)
       cgroup_give_up(host, handed_down[i].controller,
                      "%s does not hand down the controller \"%s\": %s",
                      directory, handed_down[i].name, strerror(errno));
@@ -92,61 +94,26 @@ static void prepare(struct cgroup_host *host, const char *name) {
 }
 
 static int limit_memory(const char *directory, int64_t bytes) {
-  if (cgroup_write_number(directory, "memory.max", bytes) != 0)
+  if (cgroup_file_write_number(directory, "memory.max", bytes) < 0)
     return -1;
-  if (cgroup_write(directory, "memory.swap.max", "0") != 0 && errno != ENOENT)
+  if (cgroup_file_write(directory, "memory.swap.max", "0") < 0 &&
+      errno != ENOENT)
     return -1;
-  return cgroup_write(directory, "memory.oom.group", "1");
+  return cgroup_file_write(directory, "memory.oom.group", "1");
 }
 
-static int limit(const struct cgroup *group, const struct cgroup_limits *limits,
-                 struct err *err) {
-  char *const *directories = group->directories;
-  if (directories[CGROUP_MEMORY] != NULL &&
-      limit_memory(directories[CGROUP_MEMORY], limits->memory) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot limit memory");
-  if (directories[CGROUP_PIDS] != NULL &&
-      cgroup_write_number(directories[CGROUP_PIDS], "pids.max", limits->pids) !=
-          0)
-    return err_errno(err, ERR_IO, errno, "cannot limit processes");
-  if (directories[CGROUP_CPU] == NULL || limits->cpus <= 0)
-    return 0;
-  char quota[64];
-  snprintf(quota, sizeof quota, "%lld %d",
-           (long long)(limits->cpus * CGROUP_CPU_PERIOD_US),
+static int limit_cpu(const char *directory, int64_t quota_us) {
+  char text[64];
+  snprintf(text, sizeof text, "%lld %d", (long long)quota_us,
            CGROUP_CPU_PERIOD_US);
-  if (cgroup_write(directories[CGROUP_CPU], "cpu.max", quota) != 0)
-    return err_errno(err, ERR_IO, errno, "cannot limit processor time");
-  return 0;
-}
-
-static int64_t fixed_memory(const char *directory) {
-  int64_t anonymous = cgroup_read_key(directory, "memory.stat", "anon");
-  int64_t shared = cgroup_read_key(directory, "memory.stat", "shmem");
-  return anonymous < 0 ? -1 : anonymous + (shared < 0 ? 0 : shared);
-}
-
-static void read_usage(const struct cgroup *group, struct cgroup_usage *ret) {
-  const char *memory = group->directories[CGROUP_MEMORY];
-  const char *pids = group->directories[CGROUP_PIDS];
-  *ret = (struct cgroup_usage){
-      .cpu_us = cgroup_read_key(group->directories[CGROUP_ACCOUNT], "cpu.stat",
-                                "usage_usec"),
-      .memory = cgroup_read_number(memory, "memory.current"),
-      .memory_peak = cgroup_read_number(memory, "memory.peak"),
-      .memory_limit = cgroup_read_number(memory, "memory.max"),
-      .memory_fixed = fixed_memory(memory),
-      .oom_kills = cgroup_read_key(memory, "memory.events", "oom_kill"),
-      .pids = cgroup_read_number(pids, "pids.current"),
-      .pids_refused = cgroup_read_key(pids, "pids.events", "max"),
-  };
+  return cgroup_file_write(directory, "cpu.max", text);
 }
 
 /* Such a file is always readable; what is new in it is "priority" (kernfs). */
 static struct cgroup_watch watch(const struct cgroup *group, int64_t soft) {
   const char *directory = group->directories[CGROUP_MEMORY];
   if (directory == NULL ||
-      cgroup_write_number(directory, "memory.high", soft) != 0)
+      cgroup_file_write_number(directory, "memory.high", soft) < 0)
     return (struct cgroup_watch){-1, 0};
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/memory.events", directory);
@@ -159,10 +126,24 @@ static struct cgroup_watch watch(const struct cgroup *group, int64_t soft) {
  * while they are killed one by one. */
 static void freeze(const struct cgroup *group, bool frozen) {
   const char *directory = group->directories[CGROUP_FREEZER];
-  if (frozen && cgroup_write(directory, "cgroup.kill", "1") == 0)
+  if (frozen && cgroup_file_write(directory, "cgroup.kill", "1") == 0)
     return;
-  cgroup_write(directory, "cgroup.freeze", frozen ? "1" : "0");
+  cgroup_file_write(directory, "cgroup.freeze", frozen ? "1" : "0");
 }
 
 const struct cgroup_backend cgroup_version_2 = {
-    prepare, limit, read_usage, watch, freeze, "cpu.stat", "memory.peak", 1};
+    .cpu_file = "cpu.stat",
+    .cpu_key = "usage_usec",
+    .cpu_unit = 1,
+    .memory_file = "memory.current",
+    .peak_file = "memory.peak",
+    .limit_file = "memory.max",
+    .anonymous_key = "anon",
+    .shared_key = "shmem",
+    .oom_file = "memory.events",
+    .prepare = prepare,
+    .limit_memory = limit_memory,
+    .limit_cpu = limit_cpu,
+    .watch = watch,
+    .freeze = freeze,
+};

@@ -16,7 +16,7 @@ struct meter {
 struct meter *meter_open(int64_t pid, const char *id) {
   struct meter *meter = mem_new(sizeof *meter);
   meter->pid = pid;
-  if (cgroup_open_meters(pid, id, &meter->group) != 0)
+  if (cgroup_open_meters(pid, id, &meter->group) < 0)
     meter->group.cpu = meter->group.peak = -1;
   return meter;
 }

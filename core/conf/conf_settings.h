@@ -52,7 +52,7 @@ struct conf {
   int64_t files_scanned;      /* directory entries looked at per run */
   int64_t files_listed;       /* changed files told per run */
   /* what a kernel may use when its task does not say, and what a task may ask
-     for (core/jail/jail_limits.h) */
+     for (core/process/kernel_limits.h) */
   int64_t memory, memory_max;
   int64_t pids, pids_max;
   double cpus, cpus_max; /* processors' worth of time; 0: no limit */

@@ -33,13 +33,13 @@ static int open_socket(const char *path, int timeout_ms, struct err *err) {
   struct timeval limit = {.tv_sec = timeout_ms / 1000,
                           .tv_usec = (suseconds_t)(timeout_ms % 1000) * 1000};
   if (peer < 0 ||
-      setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0)
+      setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a socket");
   int result;
   do
     result = connect(peer, (const struct sockaddr *)&address, sizeof address);
-  while (result != 0 && errno == EINTR);
-  if (result != 0)
+  while (result < 0 && errno == EINTR);
+  if (result < 0)
     return unreachable(path, errno, err);
   return mem_steal_descriptor(&peer);
 }
@@ -76,7 +76,7 @@ static int compose(enum control_verb verb, const struct words *words,
       !fits(words->end, request.end, sizeof request.end))
     return err_set(err, ERR_INVALID, "an id for the keeper is too long");
   fits(words->reason, request.reason, sizeof request.reason);
-  if (control_request_encode(&request, out) != 0)
+  if (control_request_encode(&request, out) < 0)
     return err_set(err, ERR_INVALID, "a request to the keeper is too long");
   return 0;
 }

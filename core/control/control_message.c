@@ -57,10 +57,6 @@ int control_verb_parse(const char *name) {
   return -1;
 }
 
-const char *control_verb_name(enum control_verb verb) {
-  return verbs[verb].name;
-}
-
 int control_request_encode(const struct control_request *request,
                            struct buf *out) {
   CLEANUP(json_done) struct json *object = json_object();
@@ -229,7 +225,7 @@ int control_answer_decode(const char *text, size_t length,
                           struct control_kernel *ret, struct err *err) {
   CLEANUP(json_done) struct json *answer = NULL;
   struct err fault = {0};
-  if (json_parse(text, length, &JSON_RULES_STORE, &answer, &fault) != 0)
+  if (json_parse(text, length, &JSON_RULES_STORE, &answer, &fault) < 0)
     return err_set(err, ERR_PROTOCOL, "the keeper answered with no JSON: %s",
                    fault.text);
   const struct json *ok = json_get(answer, "ok");

@@ -7,12 +7,50 @@
 #ifndef CELLPOST_CONTROL_CONTROL_MESSAGE_H
 #define CELLPOST_CONTROL_CONTROL_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/id.h"
-#include "core/control/control.h"
+
+enum control_verb {
+  CONTROL_START,     /* {task}: the living kernel, or a new one */
+  CONTROL_INTERRUPT, /* {kernel}: SIGINT to its process group */
+  CONTROL_STACK,     /* {kernel}: SIGUSR2 when the kernel catches it */
+  CONTROL_STOP,      /* {task, kernel?, end, reason}: SIGTERM, grace, SIGKILL of
+                        all that it started; answers when nothing is left */
+  CONTROL_RESTART,   /* {task, reason}: stop, then start */
+  CONTROL_STATUS,    /* {} | {kernel}: the keeper's or one kernel's state */
+  CONTROL_SHUTDOWN,  /* {}: stop every kernel, answer when nothing is left, end;
+                        for root and the keeper's own user only */
+};
+
+/* A kernel as the keeper tells it. */
+struct control_kernel {
+  char id[ID_UUID_SIZE];
+  int64_t generation;
+  int64_t pid;
+  int64_t pid_start;
+  char directory[256];
+  bool fresh; /* made by this request */
+  bool alive;
+  /* when it has ended (names as in store/kernel.h) */
+  char end[16];
+  int64_t exit_code; /* -1 none */
+  int64_t signal;    /* 0 none */
+  char reason[256];
+  char stderr_tail[8192]; /* the end of its log, UTF-8 */
+  /* usage, -1 unknown; cumulative for the whole life (the peak of one that
+     lives: since its last run began, with control groups of version 1) */
+  int64_t cpu_us, memory_bytes, memory_peak_bytes, memory_limit_bytes;
+  /* when its jail interrupted it last, since memory got tight or the workspace
+     was over its size; wall clock, microseconds, 0: never */
+  int64_t memory_tight_at, workspace_over_at;
+};
+
+int control_verb_parse(const char *name); /* unknown: -1 */
 
 /* Members that a verb does not have are "". */
 struct control_request {

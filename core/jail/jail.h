@@ -1,20 +1,9 @@
-/* The one room where a kernel is jailed before it runs.
+/* What a kernel is jailed with: the layers, and what they need to know.
  *
- * jail_fork makes the process that stands above the kernel (shim.h), in new pid
- * and user namespaces. jail_enter runs in the process that becomes the kernel:
- * with stdin, stdout and stderr in place and every other descriptor marked
- * close-on-exec, in its own session, with all signals blocked, still as the
- * keeper's user, before the working directory is entered and before execve(2).
- * Whatever holds from its return on holds for the kernel and for everything
- * that the kernel starts. It may use only what is safe in a forked child of a
- * single-threaded process.
- *
- * It goes from the outside in, and each step needs what the next takes away:
- *   control group, resource limits, namespaces (jail_namespaces.h), a new root
- *   (jail_mounts.h), user and capabilities (jail_ids.h), no_new_privs, Landlock
- *   (jail_landlock.h), system calls (jail_seccomp.h).
- * A struct jail of zeros with layers == 0 is no jail: no core dumps, umask, the
- * configured user, no_new_privs. */
+ * The rooms of the jail: layers/ is what the process that becomes the kernel
+ * goes through, from the outside in; host/ finds out what this host can give
+ * and makes each kernel's part of it ready; watch/ is what the shim looks after
+ * while the kernel runs. */
 #ifndef CELLPOST_JAIL_JAIL_H
 #define CELLPOST_JAIL_JAIL_H
 
@@ -22,10 +11,33 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/base/err.h"
 #include "core/cgroup/cgroup.h"
-#include "core/jail/jail_layer.h"
-#include "core/jail/jail_limits.h"
+#include "core/process/kernel_limits.h"
+
+enum jail_layer {
+  JAIL_MOUNT, /* a root of its own: what is not needed does not exist */
+  JAIL_PID,
+  JAIL_IPC,
+  JAIL_UTS,
+  JAIL_NETWORK,
+  JAIL_CGROUP,
+  JAIL_USER,         /* when the keeper is not root */
+  JAIL_IDS,          /* a user of its own for each kernel */
+  JAIL_CAPABILITIES, /* none, for ever */
+  JAIL_LANDLOCK,
+  JAIL_SECCOMP,
+  JAIL_RLIMITS,
+  JAIL_LIMIT_MEMORY, /* by control groups, as those that follow */
+  JAIL_LIMIT_PIDS,
+  JAIL_LIMIT_CPU,
+  JAIL_KILL,  /* of all that a kernel started, at once */
+  JAIL_QUOTA, /* of the workspace */
+  JAIL_LAYERS,
+};
+#define JAIL_BIT(layer) (1U << (layer))
+
+const char *jail_layer_name(enum jail_layer layer);    /* "network" */
+const char *jail_layer_meaning(enum jail_layer layer); /* one phrase */
 
 /* Where things are inside a root of its own; without one they are where they
  * are outside. */
@@ -33,8 +45,15 @@
 #define JAIL_PRIVATE "/run/user" /* the kernel's caches and settings */
 #define JAIL_USER_NAME "user"
 
-/* What one kernel is jailed with. Everything is borrowed; descriptors are
- * close-on-exec. */
+/* The file in the kernel's directory that says where its sockets are. Others
+ * believe what it says, so a kernel with a root of its own gets a copy, which
+ * covers it: the kernel can change that one only. */
+#define LAYOUT_CONNECTION "connection.json"
+/* A file in that directory that the kernel may write: where its stack is. */
+#define LAYOUT_STACK "stack.txt"
+
+/* Everything is borrowed; descriptors are close-on-exec. With layers == 0 there
+ * is no jail: no core dumps, umask, the configured user, no_new_privs. */
 struct jail {
   unsigned layers; /* JAIL_BIT of those to enter */
 
@@ -44,7 +63,7 @@ struct jail {
   uid_t uid;
   gid_t gid;
 
-  struct jail_limits limits; /* zero members: not limited */
+  struct kernel_limits limits; /* zero members: not limited */
 
   /* The new root shows the directory `workspace` at JAIL_WORKSPACE and `run`
    * (where the kernel's sockets are) and `read_only` where they are outside. */
@@ -70,30 +89,6 @@ struct jail {
 static inline bool jail_has(const struct jail *jail, enum jail_layer layer) {
   return (jail->layers & JAIL_BIT(layer)) != 0;
 }
-
-/* As fork(2), the child being the first process of a pid namespace when there
- * is that layer. In the child nothing of the jail holds yet. */
-pid_t jail_fork(const struct jail *jail);
-/* The same by a direct call of the kernel, and the child's parent is the
- * caller's (CLONE_PARENT, clone(2)). What fork(3) does for libraries is left
- * out: the caller has one thread, and the child may do little but fork. */
-pid_t jail_fork_sibling(const struct jail *jail);
-
-/* In the shim, before anything else: who it is in a new user namespace. */
-int jail_settle(const struct jail *jail, struct err *err);
-
-/* In the shim, instead of fork(2): the child is in the control group from its
- * first moment on where that can be had, else it enters it in jail_enter. */
-pid_t jail_fork_kernel(struct jail *jail);
-
-/* In the shim once the kernel runs: keeps what signals and accounts need. */
-void jail_reduce_shim(const struct jail *jail);
-
-/* On failure the kernel must not run: the text says which step failed, and
- * *failed (unless NULL) which layer cannot be had; JAIL_LAYERS: none of them.
- */
-int jail_enter(const struct jail *jail, enum jail_layer *failed,
-               struct err *err);
 
 /* Descriptors that must stay open in the shim until the kernel runs. Returns
  * how many, at most JAIL_DESCRIPTORS. */

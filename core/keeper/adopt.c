@@ -17,9 +17,9 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/registry.h"
-#include "core/keeper/strays.h"
+#include "core/keeper/kernels/registry.h"
 #include "core/process/process.h"
+#include "core/process/strays.h"
 
 struct shim_found {
   pid_t pid;

@@ -2,7 +2,7 @@
 #ifndef CELLPOST_KEEPER_ADOPT_H
 #define CELLPOST_KEEPER_ADOPT_H
 
-#include "core/keeper/keeper.h"
+#include "core/keeper/kernels/keeper.h"
 
 /* Watches every kernel that the table calls alive: those that run go on, for
  * those that ended meanwhile the end is found out and recorded. A shim that the

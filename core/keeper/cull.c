@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/registry.h"
+#include "core/keeper/kernels/registry.h"
 #include "core/store/kernel.h"
 
 #define SHORTEST_S 0.1

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/keeper/keeper.h"
+#include "core/keeper/kernels/keeper.h"
 
 /* Looks at every kernel when that is due, and returns when it is due next
  * (monotonic; KEEPER_NEVER when culling is switched off). A kernel is ended

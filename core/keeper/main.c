@@ -17,17 +17,19 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/jail/jail_report.h"
+#include "core/control/control.h"
+#include "core/control/control_report.h"
+#include "core/jail/host/jail_report.h"
 #include "core/keeper/adopt.h"
 #include "core/keeper/cull.h"
-#include "core/keeper/keeper.h"
-#include "core/keeper/launch.h"
-#include "core/keeper/registry.h"
+#include "core/keeper/kernels/keeper.h"
+#include "core/keeper/kernels/registry.h"
+#include "core/keeper/launch/launch.h"
+#include "core/keeper/launch/spare.h"
 #include "core/keeper/server.h"
 #include "core/keeper/shim/shim.h"
 #include "core/keeper/verbs.h"
 #include "core/keeper/warm_report.h"
-#include "core/keeper/zygote/spare.h"
 #include "core/keeper/zygote/zygote.h"
 #include "core/process/process.h"
 
@@ -35,16 +37,17 @@
 
 struct options {
   const char *conf;
-  bool check, stop_kernels;
+  bool check, layers, stop_kernels;
 };
 
 static const char usage[] =
-    "usage: cellpost-keeper [-n] [--stop-kernels] [-c FILE]\n"
+    "usage: cellpost-keeper [-n | --layers | --stop-kernels] [-c FILE]\n"
     "\n"
     "Starts, watches and ends the kernels of Cellpost.\n"
     "\n"
     "  -c, --config FILE   the configuration (default: none, all defaults)\n"
     "  -n, --check         check the configuration and end\n"
+    "      --layers        tell in JSON what would confine kernels, and end\n"
     "      --stop-kernels  end every kernel and the keeper that runs, then "
     "end\n"
     "  -h, --help          this text\n"
@@ -62,6 +65,7 @@ static int parse_options(int argc, char **argv, struct options *ret) {
   static const struct option names[] = {
       {"config", required_argument, NULL, 'c'},
       {"check", no_argument, NULL, 'n'},
+      {"layers", no_argument, NULL, 'l'},
       {"stop-kernels", no_argument, NULL, 's'},
       {"help", no_argument, NULL, 'h'},
       {0},
@@ -72,6 +76,8 @@ static int parse_options(int argc, char **argv, struct options *ret) {
       ret->conf = optarg;
     else if (option == 'n')
       ret->check = true;
+    else if (option == 'l')
+      ret->layers = true;
     else if (option == 's')
       ret->stop_kernels = true;
     else
@@ -138,14 +144,14 @@ static void run(struct keeper *keeper, bool until_empty) {
  * select(2) rely on it. */
 static void raise_descriptor_limit(const struct conf *conf, struct jail *jail) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
     return;
   rlim_t wanted = (rlim_t)conf->max_kernels * 3 + 2048;
   jail->limits.open_files = (int64_t)limit.rlim_cur;
   if (limit.rlim_cur >= wanted)
     return;
   limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+  if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
     log_warning("the limit of open files cannot be raised");
 }
 
@@ -167,13 +173,13 @@ static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
   return 0;
 }
 
-static void log_layers(const struct keeper *keeper) {
+static void log_layers(const struct jail_survey *survey) {
   for (size_t i = 0; i < JAIL_LAYERS; i++) {
     enum jail_layer layer = (enum jail_layer)i;
-    const struct jail_status *status = jail_host_status(keeper->jails, layer);
+    const struct jail_status *status = &survey->status[layer];
     CLEANUP(mem_free_pointer)
     char *line = mem_format("jail: %s is %s: %s (%s)", jail_layer_name(layer),
-                            jail_state_name(status->state), status->note,
+                            jail_survey_state(status->state), status->note,
                             jail_layer_meaning(layer));
     if (status->state == JAIL_OFF || status->state == JAIL_DEGRADED)
       log_warning("%s", line);
@@ -183,7 +189,7 @@ static void log_layers(const struct keeper *keeper) {
 }
 
 /* What confines kernels here, tried out in a directory like theirs. */
-static int survey(struct keeper *keeper, struct err *err) {
+static int survey_host(struct keeper *keeper, struct err *err) {
   const struct places *places = &keeper->places;
   char id[ID_UUID_SIZE];
   id_new(id);
@@ -196,16 +202,19 @@ static int survey(struct keeper *keeper, struct err *err) {
   if (directory < 0)
     return -1;
   int result = jail_host_open(keeper->conf, &places->jail, scratch, tasks,
-                              false, &keeper->jails, err);
+                              &keeper->jails, err);
   fs_remove_tree(places->kernels, id, NULL);
   if (keeper->jails == NULL)
     return -1;
-  if (jail_report_write(keeper->jails, places->run_fd, NULL) != 0)
+  const struct jail_survey *survey = jail_host_survey(keeper->jails);
+  CLEANUP(json_done) struct json *report = jail_report(survey);
+  if (control_report_write(places->run_fd, LAYOUT_JAIL_REPORT, report, NULL) <
+      0)
     log_warning("what confines kernels cannot be written to %s", places->run);
   if (keeper->conf->jail == CONF_JAIL_OFF)
     log_warning("jail = off: kernels are not confined");
   else
-    log_layers(keeper);
+    log_layers(survey);
   return result;
 }
 
@@ -233,7 +242,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
   int result = -1;
-  if (survey(&keeper, err) >= 0 &&
+  if (survey_host(&keeper, err) >= 0 &&
       store_open(keeper.places.database, conf->sync, &keeper.store, err) >= 0 &&
       loop_open(&keeper.loop, err) >= 0) {
     record_start(&keeper);
@@ -251,6 +260,16 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   store_close(keeper.store);
   places_close(&keeper.places);
   return result;
+}
+
+static int print_layers(const struct conf *conf, struct err *err) {
+  CLEANUP(json_done) struct json *report = NULL;
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  if (jail_report_try(conf, &report, err) < 0)
+    return -1;
+  if (json_write(report, &text) < 0 || puts(buf_string(&text)) < 0)
+    return err_set(err, ERR_IO, "cannot write the layers");
+  return 0;
 }
 
 /* Asks the keeper that runs; when none does, becomes one for the purpose. */
@@ -281,7 +300,8 @@ int main(int argc, char **argv) {
   log_level_from_name(conf->log_level, &level);
   log_init(STDERR_FILENO, level, "cellpost-keeper");
   shim_take_title_room(argv);
-  int result =
-      options.stop_kernels ? stop_kernels(conf, &err) : keep(conf, false, &err);
+  int result = options.layers         ? print_layers(conf, &err)
+               : options.stop_kernels ? stop_kernels(conf, &err)
+                                      : keep(conf, false, &err);
   return result == 0 ? EXIT_SUCCESS : fail(&err);
 }

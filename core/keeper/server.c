@@ -13,7 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/control/control_message.h"
+#include "core/keeper/client.h"
 #include "core/keeper/verbs.h"
 
 #define BACKLOG 1024
@@ -33,26 +33,6 @@ static void client_close(struct client *client) {
   keeper->client_count--;
   loop_remove(&keeper->loop, &client->source);
   free(client);
-}
-
-static void client_send(struct client *client, const struct buf *text) {
-  client->waiting = false;
-  client->leave_at = clock_monotonic_ns() + SILENCE_NS;
-  if (send(client->source.descriptor, text->data, text->length,
-           MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)text->length)
-    client_close(client);
-}
-
-void server_answer(struct client *client, const struct control_kernel *kernel) {
-  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_CONTROL_MESSAGE);
-  control_answer_encode(kernel, &text);
-  client_send(client, &text);
-}
-
-void server_refuse(struct client *client, const struct err *fault) {
-  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_CONTROL_MESSAGE);
-  control_answer_encode_error(fault, &text);
-  client_send(client, &text);
 }
 
 /* One message is one request. A client that speaks while its answer is owed, or
@@ -80,7 +60,7 @@ static void on_client(void *context) {
     verbs_handle(client->keeper, client, &request);
     return;
   }
-  server_refuse(client, &err);
+  client_refuse(client, &err);
 }
 
 static void client_add(struct keeper *keeper, int descriptor, uid_t uid) {
@@ -93,7 +73,7 @@ static void client_add(struct keeper *keeper, int descriptor, uid_t uid) {
   client->next = keeper->clients;
   keeper->clients = client;
   keeper->client_count++;
-  if (loop_add(&keeper->loop, &client->source, NULL) != 0)
+  if (loop_add(&keeper->loop, &client->source, NULL) < 0)
     client_close(client);
 }
 
@@ -131,7 +111,7 @@ static void on_connection(void *context) {
       accept_with_spare(keeper);
     return;
   }
-  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0)
+  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0)
     return;
   if (keeper->client_count >= MOST_CLIENTS)
     turn_away(peer, "too many ask the keeper at once");
@@ -151,10 +131,10 @@ static int listen_at(const struct places *places, int listener,
   int result =
       bind(listener, (const struct sockaddr *)&address, sizeof address);
   umask(mask);
-  if (result != 0 ||
+  if (result < 0 ||
       (places->jail.switch_user &&
-       lchown(places->socket, 0, places->jail.gid) != 0) ||
-      listen(listener, BACKLOG) != 0)
+       lchown(places->socket, 0, places->jail.gid) < 0) ||
+      listen(listener, BACKLOG) < 0)
     return err_errno(err, ERR_IO, errno, "cannot listen on %s", places->socket);
   return 0;
 }

@@ -8,10 +8,10 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/ending.h"
-#include "core/keeper/launch.h"
-#include "core/keeper/registry.h"
-#include "core/keeper/zygote/spare.h"
+#include "core/keeper/kernels/ending.h"
+#include "core/keeper/kernels/registry.h"
+#include "core/keeper/launch/spare.h"
+#include "core/keeper/launch/start.h"
 #include "core/process/process.h"
 
 struct waiter;
@@ -44,11 +44,11 @@ static void refuse(struct client *client, enum err_kind kind,
                    const char *text) {
   struct err err = {0};
   err_set(&err, kind, "%s", text);
-  server_refuse(client, &err);
+  client_refuse(client, &err);
 }
 
 static void answer_nothing(struct client *client) {
-  server_answer(client, &(struct control_kernel){0});
+  client_answer(client, &(struct control_kernel){0});
 }
 
 static void answer_kernel(struct client *client, const struct kernel *kernel,
@@ -56,7 +56,7 @@ static void answer_kernel(struct client *client, const struct kernel *kernel,
   struct control_kernel told;
   registry_tell(kernel, &told);
   told.fresh = fresh;
-  server_answer(client, &told);
+  client_answer(client, &told);
 }
 
 static void start_new(struct keeper *keeper, struct client *client,
@@ -72,7 +72,7 @@ static void start_new(struct keeper *keeper, struct client *client,
             "delete a task that is not needed, or try again later",
             count, (long long)keeper->conf->max_kernels);
   else
-    launch_kernel(keeper, request->task, &kernel, &err);
+    start_kernel(keeper, request->task, &kernel, &err);
   log_set_task(request->task);
   if (kernel != NULL) {
     log_info("kernel %s started, pid %d", kernel->id,
@@ -80,7 +80,7 @@ static void start_new(struct keeper *keeper, struct client *client,
     answer_kernel(client, kernel, true);
   } else {
     log_warning("no kernel started: %s", err.text);
-    server_refuse(client, &err);
+    client_refuse(client, &err);
   }
   log_set_task(NULL);
 }
@@ -115,7 +115,7 @@ static struct kernel *find_living(struct keeper *keeper,
 static void interrupt(struct keeper *keeper, struct client *client,
                       const struct control_request *request) {
   struct kernel *kernel = find_living(keeper, request);
-  if (kernel == NULL || registry_signal_shim(kernel, SIGINT, NULL) != 0)
+  if (kernel == NULL || registry_signal_shim(kernel, SIGINT, NULL) < 0)
     refuse(client, ERR_NOT_FOUND, "no such kernel runs");
   else
     answer_nothing(client);
@@ -136,7 +136,7 @@ static void stack(struct keeper *keeper, struct client *client,
   if (kernel != NULL && !process_catches(kernel->process.kernel_pid, SIGUSR2))
     refuse(client, ERR_UNAVAILABLE,
            "the kernel has no handler for SIGUSR2, which would end it");
-  else if (kernel == NULL || signal_main_thread(kernel, SIGUSR2) != 0)
+  else if (kernel == NULL || signal_main_thread(kernel, SIGUSR2) < 0)
     refuse(client, ERR_NOT_FOUND, "no such kernel runs");
   else
     answer_nothing(client);
@@ -207,9 +207,9 @@ static void status(struct keeper *keeper, struct client *client,
     wait_until(keeper, client, request, is_told, status);
   else if (*request->kernel == '\0' ||
            registry_tell_id(keeper, request->kernel, &told, &err) >= 0)
-    server_answer(client, &told);
+    client_answer(client, &told);
   else
-    server_refuse(client, &err);
+    client_refuse(client, &err);
 }
 
 void verbs_stop_all(struct keeper *keeper, const char *reason) {
@@ -254,8 +254,8 @@ void verbs_handle(struct keeper *keeper, struct client *client,
   actions[request->verb](keeper, client, request);
 }
 
-/* An action may answer, which may free its client and with it other waiters:
- * each round starts from the front and takes out one waiter. */
+/* An action may add waiters: each round begins at the front and takes out one.
+ */
 void verbs_turn(struct keeper *keeper) {
   struct waiter **place = &keeper->waiters;
   while (*place != NULL) {

@@ -3,9 +3,7 @@
 #ifndef CELLPOST_KEEPER_VERBS_H
 #define CELLPOST_KEEPER_VERBS_H
 
-#include "core/control/control_message.h"
-#include "core/keeper/keeper.h"
-#include "core/keeper/server.h"
+#include "core/keeper/client.h"
 
 /* Answers, refuses, or makes it wait. */
 void verbs_handle(struct keeper *keeper, struct client *client,

@@ -143,7 +143,7 @@ static bool all_frozen(const struct table *table) {
 int descendants_kill(pid_t root, const pid_t *spare, size_t spare_count) {
   CLEANUP(table_free) struct table table = {0};
   for (int round = 0; round < FREEZE_ROUNDS; round++) {
-    if (table_read(&table) != 0)
+    if (table_read(&table) < 0)
       return -1;
     mark_below(&table, root, spare, spare_count);
     if (all_frozen(&table))
@@ -155,7 +155,7 @@ int descendants_kill(pid_t root, const pid_t *spare, size_t spare_count) {
 
 int descendants_list(pid_t root, pid_t **ret) {
   CLEANUP(table_free) struct table table = {0};
-  if (table_read(&table) != 0)
+  if (table_read(&table) < 0)
     return -1;
   mark_below(&table, root, NULL, 0);
   pid_t *pids = mem_array(table.count + 1, sizeof *pids);

@@ -40,7 +40,7 @@ void log_ring_close(struct log_ring *ring) {
  * never takes its old content for new. */
 static void turn(struct log_ring *ring) {
   unsigned other = 1 - ring->current;
-  if (ftruncate(ring->files[other], 0) != 0)
+  if (ftruncate(ring->files[other], 0) < 0)
     return;
   ring->current = other;
   ring->used = 0;
@@ -74,7 +74,7 @@ int log_ring_read(int directory, struct buf *out) {
   bool first_is_older =
       fstatat(directory, names[0], &status, AT_SYMLINK_NOFOLLOW) == 0 &&
       (size_t)status.st_size >= LOG_RING_FILE;
-  if (append_file(directory, names[first_is_older ? 0 : 1], out) != 0)
+  if (append_file(directory, names[first_is_older ? 0 : 1], out) < 0)
     return -1;
   return append_file(directory, names[first_is_older ? 1 : 0], out);
 }

@@ -16,7 +16,6 @@
 
 struct stat_line {
   char state;
-  int64_t parent;
   int64_t threads;
   int64_t start_time;
 };
@@ -42,18 +41,17 @@ static int read_proc(int64_t pid, const char *name, char *text, size_t size) {
  * so the fields are counted from the last parenthesis on. */
 static int read_stat(int64_t pid, struct stat_line *ret) {
   char text[1024];
-  if (read_proc(pid, "stat", text, sizeof text) != 0)
+  if (read_proc(pid, "stat", text, sizeof text) < 0)
     return -1;
   const char *rest = strrchr(text, ')');
   if (rest == NULL)
     return -1;
   struct stat_line line;
-  int found =
-      sscanf(rest + 1,
-             " %c %" SCNd64 " %*d %*d %*d %*d %*u %*u %*u %*u %*u"
-             " %*u %*u %*d %*d %*d %*d %" SCNd64 " %*d %" SCNd64,
-             &line.state, &line.parent, &line.threads, &line.start_time);
-  if (found != 4)
+  int found = sscanf(rest + 1,
+                     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u"
+                     " %*u %*u %*d %*d %*d %*d %" SCNd64 " %*d %" SCNd64,
+                     &line.state, &line.threads, &line.start_time);
+  if (found != 3)
     return -1;
   *ret = line;
   return 0;
@@ -62,11 +60,6 @@ static int read_stat(int64_t pid, struct stat_line *ret) {
 int64_t process_start_time(int64_t pid) {
   struct stat_line line;
   return read_stat(pid, &line) == 0 ? line.start_time : -1;
-}
-
-int64_t process_parent(int64_t pid) {
-  struct stat_line line;
-  return read_stat(pid, &line) == 0 ? line.parent : -1;
 }
 
 /* A process whose first thread has ended while others run shows as a zombie
@@ -94,7 +87,7 @@ int process_open(int64_t pid, int64_t start_time) {
 /* The number behind "<name>:" in /proc/<pid>/status, or -1. */
 static int64_t status_number(int64_t pid, const char *name, int base) {
   char text[STATUS_SIZE], wanted[32];
-  if (read_proc(pid, "status", text, sizeof text) != 0)
+  if (read_proc(pid, "status", text, sizeof text) < 0)
     return -1;
   snprintf(wanted, sizeof wanted, "\n%s:", name);
   const char *line = strstr(text, wanted);
@@ -107,7 +100,7 @@ int64_t process_cpu(int64_t pid) {
   clockid_t clock;
   struct timespec time;
   if (clock_getcpuclockid((pid_t)pid, &clock) != 0 ||
-      clock_gettime(clock, &time) != 0)
+      clock_gettime(clock, &time) < 0)
     return -1;
   return (int64_t)time.tv_sec * 1000000 + time.tv_nsec / 1000;
 }

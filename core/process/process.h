@@ -8,9 +8,6 @@
 /* Field 22 of /proc/<pid>/stat (clock ticks since boot; proc(5)), or -1. */
 int64_t process_start_time(int64_t pid);
 
-/* Its parent's pid (field 4), or -1. */
-int64_t process_parent(int64_t pid);
-
 /* True when that very process exists and is no zombie. */
 bool process_is_alive(int64_t pid, int64_t start_time);
 

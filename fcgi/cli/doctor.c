@@ -2,21 +2,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
-#include "core/jail/jail_report.h"
+#include "core/control/control_report.h"
 #include "core/jupyter/kernelspec.h"
-#include "core/keeper/warm_report.h"
 #include "core/mime/mime.h"
 #include "core/notebook/writer/notebook.h"
 #include "fcgi/transport/listener.h"
@@ -164,7 +167,8 @@ static bool look_at_warm(const struct conf *conf, char *detail) {
   if (!conf->warm)
     return say(false, detail, "off, each kernel imports its libraries itself");
   if (control_status(path, NULL, &unused, NULL) != 0 ||
-      warm_report_read(conf->run_directory, &report, NULL) != 0)
+      control_report_read(conf->run_directory, LAYOUT_WARM_REPORT, &report,
+                          NULL) < 0)
     return say(false, detail, "on, but no keeper runs that could tell");
   const struct json *zygote = zygote_in(report, conf);
   if (zygote == NULL)
@@ -193,16 +197,65 @@ static const struct check checks[] = {
     {"file types", look_at_types, NEED_NEVER},
 };
 
-/* What the keeper that runs has found, else what this process would find. */
+/* The keeper's program: beside this one, or in sbin/ beside its bin/. */
+static char *find_keeper(void) {
+  char own[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+  own[length < 0 ? 0 : length] = '\0';
+  const char *directory = dirname(own);
+  char *beside = mem_format("%s/cellpost-keeper", directory);
+  if (access(beside, X_OK) == 0)
+    return beside;
+  free(beside);
+  return mem_format("%s/../sbin/cellpost-keeper", directory);
+}
+
+/* The configuration as a file that a child of this process can open. */
+static int open_conf(const struct conf *conf) {
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  CLEANUP(mem_close_descriptor) int file = memfd_create("cellpost.conf", 0);
+  if (file < 0 || conf_describe(conf, &text) < 0 ||
+      fs_write_all(file, text.data, text.length, NULL) < 0)
+    return -1;
+  return mem_steal_descriptor(&file);
+}
+
+/* What `cellpost-keeper --layers` says. */
+static struct json *ask_keepers_program(const struct conf *conf) {
+  CLEANUP(mem_free_pointer) char *keeper = find_keeper();
+  CLEANUP(mem_close_descriptor) int file = open_conf(conf);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  char path[64];
+  int ends[2];
+  if (file < 0 || pipe2(ends, O_CLOEXEC) < 0)
+    return NULL;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(keeper, keeper, "--layers", "-c", path, NULL);
+    _exit(127);
+  }
+  close(ends[1]);
+  CLEANUP(mem_close_descriptor) int answer = ends[0];
+  struct json *report = NULL;
+  if (child > 0 && fs_read_all(answer, &text, NULL) == 0)
+    json_parse(buf_string(&text), text.length, &JSON_RULES_STORE, &report,
+               NULL);
+  waitpid(child, NULL, 0);
+  return report;
+}
+
+/* What the keeper that runs has found, else what one would find. */
 static struct json *jail_of(const struct conf *conf) {
   struct json *report = NULL;
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
-  if ((control_status(path, NULL, &unused, NULL) != 0 ||
-       jail_report_read(conf->run_directory, &report, NULL) != 0) &&
-      jail_report_try(conf, &report, NULL) != 0)
-    return NULL;
+  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  if (control_status(path, NULL, &unused, NULL) < 0 ||
+      control_report_read(conf->run_directory, LAYOUT_JAIL_REPORT, &report,
+                          NULL) < 0)
+    report = ask_keepers_program(conf);
   return report;
 }
 

@@ -1,7 +1,7 @@
 /* /healthz, /readyz, /metrics and /v1/capabilities */
+#include "core/base/layout.h"
 #include "core/base/mem.h"
-#include "core/jail/jail_report.h"
-#include "core/keeper/warm_report.h"
+#include "core/control/control_report.h"
 #include "fcgi/http/handler.h"
 #include "fcgi/version.h"
 
@@ -66,18 +66,11 @@ static struct json *limits(const struct conf *conf) {
   return object;
 }
 
-/* As the keeper found it when it started; null: none has. */
-static struct json *jail(const struct conf *conf) {
-  struct json *report = NULL;
-  return jail_report_read(conf->run_directory, &report, NULL) == 0 ? report
-                                                                   : NULL;
-}
-
-/* As the keeper tells it at present; null: none has. */
-static struct json *warm(const struct conf *conf) {
-  struct json *report = NULL;
-  return warm_report_read(conf->run_directory, &report, NULL) == 0 ? report
-                                                                   : NULL;
+/* What the keeper has told; null: none has run. */
+static struct json *told(const struct conf *conf, const char *name) {
+  CLEANUP(json_done) struct json *report = NULL;
+  control_report_read(conf->run_directory, name, &report, NULL);
+  return MEM_STEAL(report);
 }
 
 /* What a client may count on here, without trying. */
@@ -93,7 +86,7 @@ int handle_capabilities(struct call *call, struct err *err) {
   json_set(answer, "execute_bodies", texts(bodies));
   json_set(answer, "execute_answers", texts(answers));
   json_set(answer, "limits", limits(call->conf));
-  json_set(answer, "jail", jail(call->conf));
-  json_set(answer, "warm", warm(call->conf));
+  json_set(answer, "jail", told(call->conf, LAYOUT_JAIL_REPORT));
+  json_set(answer, "warm", told(call->conf, LAYOUT_WARM_REPORT));
   return reply_json(call->reply, 200, answer, err);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/jail/jail_limits.h"
+#include "core/process/kernel_limits.h"
 #include "core/run/admin.h"
 #include "fcgi/http/fields.h"
 #include "fcgi/http/handler.h"
@@ -42,8 +42,8 @@ int handle_list_tasks(struct call *call, struct err *err) {
 /* As the keeper will read them. */
 static int check_limits(struct call *call, const struct json *limits,
                         struct err *err) {
-  struct jail_limits unused;
-  if (jail_limits_read(call->conf, limits, &unused, err) >= 0)
+  struct kernel_limits unused;
+  if (kernel_limits_read(call->conf, limits, &unused, err) >= 0)
     return 0;
   json_free(call->details);
   call->details = json_object();

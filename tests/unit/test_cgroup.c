@@ -22,7 +22,8 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/cgroup/cgroup.h"
-#include "core/cgroup/cgroup_private.h"
+#include "core/cgroup/cgroup_file.h"
+#include "core/cgroup/cgroup_group.h"
 
 #define MIB (INT64_C(1) << 20)
 #define LIMIT_MS 10000
@@ -130,7 +131,7 @@ static void put(const struct fake *fake, const char *name, const char *text) {
 static void assert_holds(const struct fake *fake, const char *name,
                          const char *expected) {
   char text[1024];
-  assert_int_equal(cgroup_read(fake->path, name, text, sizeof text), 0);
+  assert_int_equal(cgroup_file_read(fake->path, name, text, sizeof text), 0);
   assert_string_equal(text, expected);
 }
 

@@ -16,15 +16,19 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/control/control_message.h"
+#include "core/control/control.h"
 
 #define KERNEL "0193791a-5f2b-7c3d-8e4f-a0b1c2d3e4f5"
 
 static void verbs_have_names(void **state) {
   (void)state;
-  for (int verb = CONTROL_START; verb <= CONTROL_SHUTDOWN; verb++)
-    assert_int_equal(
-        control_verb_parse(control_verb_name((enum control_verb)verb)), verb);
+  static const char *const names[] = {
+      [CONTROL_START] = "start",      [CONTROL_INTERRUPT] = "interrupt",
+      [CONTROL_STACK] = "stack",      [CONTROL_STOP] = "stop",
+      [CONTROL_RESTART] = "restart",  [CONTROL_STATUS] = "status",
+      [CONTROL_SHUTDOWN] = "shutdown"};
+  for (size_t verb = 0; verb < COUNT_OF(names); verb++)
+    assert_int_equal(control_verb_parse(names[verb]), verb);
   assert_int_equal(control_verb_parse("dance"), -1);
   assert_int_equal(control_verb_parse(""), -1);
   assert_int_equal(control_verb_parse(NULL), -1);

@@ -19,8 +19,9 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
-#include "core/jail/jail_host.h"
-#include "core/jail/jail_paths.h"
+#include "core/jail/host/jail_host.h"
+#include "core/jail/host/jail_paths.h"
+#include "core/jail/layers/jail_namespaces.h"
 #include "core/keeper/shim/shim.h"
 #include "core/process/exit_record.h"
 #include "core/process/log_ring.h"
@@ -76,7 +77,7 @@ static void open_host(struct prison *prison, const char *more) {
                           prison->path, prison->path, more);
   struct jail who = plain();
   if (conf_parse(text, strlen(text), "c.conf", &prison->conf, &err) != 0 ||
-      jail_host_open(prison->conf, &who, prison->run, prison->tasks, false,
+      jail_host_open(prison->conf, &who, prison->run, prison->tasks,
                      &prison->host, &err) != 0)
     fail_msg("%s", err.text);
 }
@@ -124,7 +125,8 @@ static int remove_prison(void **state) {
 }
 
 static void need(const struct prison *prison, enum jail_layer layer) {
-  const struct jail_status *status = jail_host_status(prison->host, layer);
+  const struct jail_status *status =
+      &jail_host_survey(prison->host)->status[layer];
   if (jail_host_has(prison->host, layer))
     return;
   print_message("skipped for want of %s: %s\n", jail_layer_name(layer),
@@ -133,8 +135,8 @@ static void need(const struct prison *prison, enum jail_layer layer) {
 }
 
 static struct shim_process start(struct prison *prison, char *const *argv) {
-  struct jail_limits limits;
-  assert_int_equal(jail_limits_read(prison->conf, NULL, &limits, &err), 0);
+  struct kernel_limits limits;
+  assert_int_equal(kernel_limits_read(prison->conf, NULL, &limits, &err), 0);
   const struct jail_request request = {.id = KERNEL,
                                        .limits = &limits,
                                        .workspace = prison->files,
@@ -194,8 +196,7 @@ static void nothing_is_entered_when_off(void **state) {
   struct prison *prison = *state;
   open_host(prison, "[jail]\njail = off\n");
   for (size_t i = 0; i < JAIL_LAYERS; i++)
-    assert_int_equal(jail_host_status(prison->host, (enum jail_layer)i)->state,
-                     JAIL_OFF);
+    assert_int_equal(jail_host_survey(prison->host)->status[i].state, JAIL_OFF);
   CLEANUP(mem_free_pointer)
   char *expected = mem_format("%s\nyes\n", prison->files);
   assert_says(prison, "pwd; [ -d /home ] && echo yes", expected);
@@ -340,7 +341,7 @@ static void only_sockets_are_made_beside_it(void **state) {
   open_host(prison, "");
   need(prison, JAIL_MOUNT);
   need(prison, JAIL_LANDLOCK);
-  if (jail_path_is_beneath(prison->run, "/tmp"))
+  if (jail_paths_is_beneath(prison->run, "/tmp"))
     skip();
   CLEANUP(mem_free_pointer)
   char *script = mem_format(
@@ -424,12 +425,24 @@ static void a_killed_shim_takes_all_along(void **state) {
     assert_int_equal(usage.pids, 0);
 }
 
+static pid_t parent_of(pid_t pid) {
+  char path[64], text[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *file = fopen(path, "re");
+  assert_non_null(file);
+  assert_non_null(fgets(text, sizeof text, file));
+  fclose(file);
+  int parent = -1;
+  assert_int_equal(sscanf(strrchr(text, ')') + 1, " %*c %d", &parent), 1);
+  return parent;
+}
+
 static void the_kernel_is_known_by_its_pid_outside(void **state) {
   struct prison *prison = *state;
   open_host(prison, "");
   char *argv[] = {"sleep", "600", NULL};
   struct shim_process process = start(prison, argv);
-  assert_int_equal(process_parent(process.kernel_pid), process.pid);
+  assert_int_equal(parent_of(process.kernel_pid), process.pid);
   assert_int_equal(process_start_time(process.kernel_pid),
                    process.kernel_start);
   kill(process.pid, SIGQUIT);
@@ -467,9 +480,9 @@ static void a_replaced_workspace_is_refused(void **state) {
   int other = make_directory(prison, "state/tasks/other/files", NULL);
   close(prison->files_fd);
   prison->files_fd = other;
-  struct jail_limits limits;
+  struct kernel_limits limits;
   char *argv[] = {"true", NULL};
-  assert_int_equal(jail_limits_read(prison->conf, NULL, &limits, &err), 0);
+  assert_int_equal(kernel_limits_read(prison->conf, NULL, &limits, &err), 0);
   const struct jail_request request = {
       KERNEL,         &limits,         prison->files, other, prison->run,
       prison->run_fd, prison->shim_fd, argv,          NULL};
@@ -517,7 +530,7 @@ static void a_kernel_is_born_in_its_group(void **state) {
                       .entry_count = 1};
   int report[2];
   assert_int_equal(pipe(report), 0);
-  pid_t pid = jail_fork_kernel(&jail);
+  pid_t pid = jail_namespaces_fork_kernel(&jail);
   if (pid == 0) {
     char text[4096];
     int file = open("/proc/self/cgroup", O_RDONLY);
@@ -543,8 +556,7 @@ static void nothing_less_than_required_is_taken(void **state) {
   open_host(prison, "");
   bool complete = true;
   for (size_t i = 0; i < JAIL_LAYERS; i++)
-    complete &=
-        jail_host_status(prison->host, (enum jail_layer)i)->state != JAIL_OFF;
+    complete &= jail_host_survey(prison->host)->status[i].state != JAIL_OFF;
   jail_host_close(prison->host);
   prison->host = NULL;
   conf_free(prison->conf);
@@ -557,7 +569,7 @@ static void nothing_less_than_required_is_taken(void **state) {
   assert_int_equal(conf_parse(text, strlen(text), "c", &prison->conf, &err), 0);
   struct jail_host *host = NULL;
   assert_int_equal(jail_host_open(prison->conf, &who, prison->run,
-                                  prison->tasks, false, &host, &err),
+                                  prison->tasks, &host, &err),
                    -1);
   assert_int_equal(err.kind, ERR_UNAVAILABLE);
   if (complete)

@@ -18,13 +18,13 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/cgroup/meter.h"
-#include "core/jail/jail_advice.h"
-#include "core/jail/jail_held.h"
-#include "core/jail/jail_notice.h"
-#include "core/jail/jail_paths.h"
-#include "core/jail/jail_record.h"
-#include "core/jail/jail_usage.h"
-#include "core/jail/jail_watch.h"
+#include "core/jail/host/jail_paths.h"
+#include "core/jail/host/jail_probe.h"
+#include "core/jail/host/jail_record.h"
+#include "core/jail/watch/jail_held.h"
+#include "core/jail/watch/jail_notice.h"
+#include "core/jail/watch/jail_usage.h"
+#include "core/jail/watch/jail_watch.h"
 #include "core/process/process.h"
 #include "tests/unit/scratch.h"
 
@@ -45,9 +45,9 @@ static void memory_interrupts_once_for_each_time(void **state) {
       {849, false}, {950, true}, /* now it was, and it is back */
       {-1, false},  {900, true},
   };
-  struct jail_memory_trigger trigger = {900, 100, 0};
+  struct jail_watch_trigger trigger = {900, 100, 0};
   for (size_t i = 0; i < COUNT_OF(steps); i++)
-    if (jail_memory_trips(&trigger, steps[i].fixed) != steps[i].trips)
+    if (jail_watch_trips(&trigger, steps[i].fixed) != steps[i].trips)
       fail_msg("step %zu", i);
 }
 
@@ -67,7 +67,7 @@ static void a_workspace_that_goes_on_to_grow_is_killed(void **state) {
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
     struct jail_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
-    if (jail_quota_judge(&quota, usage) != steps[i].verdict)
+    if (jail_watch_judge(&quota, usage) != steps[i].verdict)
       fail_msg("step %zu", i);
   }
 }
@@ -87,7 +87,7 @@ static void what_was_there_at_the_start_is_let_be(void **state) {
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
     struct jail_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
-    if (jail_quota_judge(&quota, usage) != steps[i].verdict)
+    if (jail_watch_judge(&quota, usage) != steps[i].verdict)
       fail_msg("step %zu", i);
   }
 }
@@ -338,12 +338,12 @@ static void what_must_stay_hidden_is_not_shown(void **state) {
 
 static void paths_are_beneath_by_components(void **state) {
   (void)state;
-  assert_true(jail_path_is_beneath("/a/b", "/a"));
-  assert_true(jail_path_is_beneath("/a", "/a"));
-  assert_true(jail_path_is_beneath("/a/b", "/a/"));
-  assert_true(jail_path_is_beneath("/a", "/"));
-  assert_false(jail_path_is_beneath("/ab", "/a"));
-  assert_false(jail_path_is_beneath("/", "/a"));
+  assert_true(jail_paths_is_beneath("/a/b", "/a"));
+  assert_true(jail_paths_is_beneath("/a", "/a"));
+  assert_true(jail_paths_is_beneath("/a/b", "/a/"));
+  assert_true(jail_paths_is_beneath("/a", "/"));
+  assert_false(jail_paths_is_beneath("/ab", "/a"));
+  assert_false(jail_paths_is_beneath("/", "/a"));
 }
 
 /* A process in no group of a kernel's is measured by itself. */
@@ -365,7 +365,7 @@ static void a_process_is_metered(void **state) {
 
 static void assert_advice(const struct scratch *scratch, const char *expected) {
   char text[160];
-  jail_advice_user(scratch->path, text, sizeof text);
+  jail_probe_advice(scratch->path, text, sizeof text);
   assert_string_equal(text, expected);
 }
 

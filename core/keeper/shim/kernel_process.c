@@ -14,6 +14,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/jail/layers/jail_enter.h"
 #include "core/process/process.h"
 
 struct report {
@@ -64,9 +65,9 @@ static int introduce(int report, struct err *err) {
 int kernel_process_open_reports(int ret[2], struct err *err) {
   int pair[2];
   const int on = 1;
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a pair of sockets");
-  if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+  if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0) {
     int number = errno;
     close(pair[0]);
     close(pair[1]);
@@ -128,12 +129,12 @@ static int become(const struct shim_order *order, int output, int report,
   if (introduce(report, err) < 0)
     return -1;
   if (setsid() < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
-      close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+      close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
     return err_errno(err, ERR_IO, errno, "cannot prepare the kernel's process");
   reset_signals();
   if (jail_enter(&order->jail, NULL, err) < 0)
     return err_wrap(err, "jailing the kernel");
-  if (chdir(order->working_directory) != 0)
+  if (chdir(order->working_directory) < 0)
     return err_errno(err, ERR_UNAVAILABLE, errno,
                      "the kernel cannot enter its directory %s",
                      order->working_directory);

@@ -3,7 +3,7 @@
  * the far end closes by itself when the program runs. The kernel's process says
  * first that it is there; its credentials (SCM_CREDENTIALS, unix(7)) tell the
  * keeper its pid, whatever it is called in a pid namespace of its own. Then it
- * waits until the keeper knows it. Part of shim.h. */
+ * waits until the keeper knows it. */
 #ifndef CELLPOST_KEEPER_SHIM_KERNEL_PROCESS_H
 #define CELLPOST_KEEPER_SHIM_KERNEL_PROCESS_H
 
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "core/base/err.h"
-#include "core/keeper/shim/shim.h"
+#include "core/keeper/shim/shim_order.h"
 
 /* Closes every descriptor above 2 but the `count` given ones. */
 void kernel_process_close_others(const int *kept, size_t count);

@@ -14,8 +14,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/jail/jail_notice.h"
-#include "core/jail/jail_watch.h"
+#include "core/jail/layers/jail_enter.h"
+#include "core/jail/layers/jail_ids.h"
+#include "core/jail/layers/jail_namespaces.h"
+#include "core/jail/watch/jail_notice.h"
+#include "core/jail/watch/jail_watch.h"
 #include "core/keeper/shim/kernel_process.h"
 #include "core/process/descendants.h"
 #include "core/process/exit_record.h"
@@ -68,7 +71,7 @@ static void set_title(const char *title) {
 
 static void signal_kernel(const struct shim *shim, int number) {
   /* Before its setsid(2) the kernel has no group of its own. */
-  if (kill(-shim->kernel, number) != 0)
+  if (kill(-shim->kernel, number) < 0)
     kill(shim->kernel, number);
 }
 
@@ -224,21 +227,21 @@ static int settle(const struct shim_order *order, int report,
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, NULL);
-  if (jail_settle(&order->jail, err) < 0)
+  if (jail_enter_shim(&order->jail, err) < 0)
     return -1;
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (setsid() < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 ||
-      dup2(null, 2) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) != 0)
+      dup2(null, 2) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL) < 0)
     return err_errno(err, ERR_IO, errno, "cannot prepare a process");
   close_others(order, report);
-  if (fchdir(order->directory) != 0)
+  if (fchdir(order->directory) < 0)
     return err_errno(err, ERR_IO, errno, "cannot enter the kernel's directory");
   if (log_ring_open(order->directory, &shim.log, err) < 0)
     return -1;
   int output[2];
   shim.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (shim.signals < 0 || pipe2(output, O_CLOEXEC) != 0 ||
-      fcntl(output[0], F_SETFL, O_NONBLOCK) != 0)
+  if (shim.signals < 0 || pipe2(output, O_CLOEXEC) < 0 ||
+      fcntl(output[0], F_SETFL, O_NONBLOCK) < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a pipe");
   shim.output = output[0];
   *ret_input = output[1];
@@ -258,15 +261,15 @@ static void reduce(struct shim *shim, const char *title) {
   jail_watch_open(&shim->watch, &shim->jail);
   for (size_t i = 0; i < count; i++)
     close(closed[i]);
-  jail_reduce_shim(&shim->jail);
+  jail_ids_reduce_shim(&shim->jail);
   set_title(title);
 }
 
 /* What goes on in a program of many libraries needs all that fork(3) does for
- * them, which jail_fork_kernel may leave out. */
+ * them, which jail_namespaces_fork_kernel may leave out. */
 static pid_t fork_kernel(struct shim_order *order) {
   if (!order->in_place)
-    return jail_fork_kernel(&order->jail);
+    return jail_namespaces_fork_kernel(&order->jail);
   return fork();
 }
 
@@ -326,7 +329,7 @@ int shim_start(const struct shim_order *order, struct shim_process *ret,
   int report[2];
   if (kernel_process_open_reports(report, err) < 0)
     return -1;
-  pid_t shim = jail_fork(&order->jail);
+  pid_t shim = jail_namespaces_fork(&order->jail);
   if (shim == 0) {
     shim_be(order, report[1]);
     _exit(127);

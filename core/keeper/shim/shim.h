@@ -23,28 +23,14 @@
 #ifndef CELLPOST_KEEPER_SHIM_SHIM_H
 #define CELLPOST_KEEPER_SHIM_SHIM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/base/err.h"
-#include "core/jail/jail.h"
+#include "core/keeper/shim/shim_order.h"
 
 #define SHIM_NAME "cellpost-shim"
-
-/* What to run; everything is borrowed for the time of the call. */
-struct shim_order {
-  const char *title;             /* shown by ps(1), after SHIM_NAME */
-  char *const *argv;             /* argv[0] without "/" is looked up in PATH */
-  char *const *environment;      /* the whole of it */
-  const char *working_directory; /* of the kernel */
-  int directory;                 /* of the shim: log and exit record */
-  int64_t terminate_grace_ms;    /* from SIGTERM to SIGKILL */
-  bool in_place;                 /* no program is run: see shim_be */
-  int attendance; /* stays open in a kernel that is in_place; 0: none */
-  struct jail jail;
-};
 
 struct shim_process {
   pid_t pid;
@@ -59,11 +45,12 @@ struct shim_process {
 int shim_start(const struct shim_order *order, struct shim_process *ret,
                struct err *err);
 
-/* In a process that jail_fork or jail_fork_sibling has made: it becomes the
- * shim. `report` is the far end of kernel_process_open_reports. Returns in the
- * kernel's process only, and only when the order is in_place: that process then
- * is jailed, stands in its working directory, has its signals as at the start
- * of the world, and no descriptors above 2 but the attendance. */
+/* In a process that jail_namespaces_fork or jail_namespaces_fork_sibling has
+ * made: it becomes the shim. `report` is the far end of
+ * kernel_process_open_reports. Returns in the kernel's process only, and only
+ * when the order is in_place: that process then is jailed, stands in its
+ * working directory, has its signals as at the start of the world, and no
+ * descriptors above 2 but the attendance. */
 void shim_be(const struct shim_order *order, int report);
 
 /* The keeper's part of shim_start, once the shim's process is there. `report`

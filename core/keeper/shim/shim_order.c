@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/jail/jail_filter.h"
+#include "core/jail/layers/jail_filter.h"
 
 /* In front of the texts. Pointers mean nothing at the other end: each is set
  * anew there. */
@@ -127,7 +127,7 @@ static void read_jail(struct reader *reader, const struct head *head,
   struct cgroup *group = NULL;
   jail->workspace = read_text(reader);
   jail->run = read_text(reader);
-  if (head->group && cgroup_parse(read_text(reader), &group, NULL) != 0)
+  if (head->group && cgroup_parse(read_text(reader), &group, NULL) < 0)
     reader->failed = true;
   jail->group = group;
   read_filter(reader, head->filter, jail);
@@ -146,7 +146,7 @@ static int read_head(const char *bytes, size_t length, struct head *ret) {
 
 int shim_order_peek(const char *bytes, size_t length, struct jail *ret) {
   struct head head;
-  if (read_head(bytes, length, &head) != 0)
+  if (read_head(bytes, length, &head) < 0)
     return -1;
   *ret = (struct jail){.layers = head.order.jail.layers};
   return 0;
@@ -156,7 +156,7 @@ int shim_order_unpack(const char *bytes, size_t length, const int *descriptors,
                       int count, struct shim_order *ret, int *report,
                       struct err *err) {
   struct head head;
-  if (read_head(bytes, length, &head) != 0)
+  if (read_head(bytes, length, &head) < 0)
     return err_set(err, ERR_INVALID, "the order is no order");
   struct shim_order order = head.order;
   struct reader reader = {bytes + sizeof head, bytes + length, false};

@@ -1,11 +1,28 @@
-/* An order on its way to another process (zygote.h): bytes in one message, and
- * descriptors that travel beside it. Both ends are of the same build: numbers
- * travel as they stand in memory. */
+/* The order to start one kernel, and its way to another process (zygote.h):
+ * bytes in one message, and descriptors that travel beside it. Both ends are of
+ * the same build: numbers travel as they are in memory. */
 #ifndef CELLPOST_KEEPER_SHIM_SHIM_ORDER_H
 #define CELLPOST_KEEPER_SHIM_SHIM_ORDER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "core/base/buf.h"
-#include "core/keeper/shim/shim.h"
+#include "core/base/err.h"
+#include "core/jail/jail.h"
+
+/* What to run; everything is borrowed for the time of the call. */
+struct shim_order {
+  const char *title;             /* shown by ps(1), after SHIM_NAME */
+  char *const *argv;             /* argv[0] without "/" is looked up in PATH */
+  char *const *environment;      /* the whole of it */
+  const char *working_directory; /* of the kernel */
+  int directory;                 /* of the shim: log and exit record */
+  int64_t terminate_grace_ms;    /* from SIGTERM to SIGKILL */
+  bool in_place;                 /* no program is run: see shim_be */
+  int attendance; /* stays open in a kernel that is in_place; 0: none */
+  struct jail jail;
+};
 
 /* Of a packed order, the report among them. */
 #define SHIM_ORDER_DESCRIPTORS (JAIL_DESCRIPTORS + 3)

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
+#include "core/jail/layers/jail_namespaces.h"
 #include "core/keeper/shim/kernel_process.h"
+#include "core/keeper/shim/shim.h"
 #include "core/keeper/shim/shim_order.h"
 
 struct region {
@@ -30,7 +32,7 @@ static struct message message;
 static struct shim_order order; /* a kernel's */
 
 /* Fields 48 to 51 of /proc/self/stat (proc(5)). */
-int zygote_open(void) {
+int zygote_fork_open(void) {
   char text[2048];
   CLEANUP(mem_close_descriptor)
   int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -66,14 +68,14 @@ static void write_list(const struct region *region, char *const *list) {
   }
 }
 
-void zygote_call(const char *name) {
+void zygote_fork_call(const char *name) {
   char *const list[] = {(char *)name, NULL};
   const char *slash = strrchr(name, '/');
   prctl(PR_SET_NAME, slash == NULL ? name : slash + 1);
   write_list(&arguments_region, list);
 }
 
-void zygote_show(char *const *arguments, char *const *environment) {
+void zygote_fork_show(char *const *arguments, char *const *environment) {
   const char *slash = strrchr(arguments[0], '/');
   prctl(PR_SET_NAME, slash == NULL ? arguments[0] : slash + 1);
   write_list(&arguments_region, arguments);
@@ -138,7 +140,7 @@ static int answer(int channel, pid_t shim, int error) {
   return sent < 0 ? -1 : 0;
 }
 
-int zygote_wait(int channel) {
+int zygote_fork_wait(int channel) {
   for (;;) {
     struct jail jail;
     int got = receive(channel);
@@ -147,7 +149,7 @@ int zygote_wait(int channel) {
     pid_t shim = -1;
     int error = EBADMSG;
     if (shim_order_peek(message.bytes, message.length, &jail) == 0) {
-      shim = jail_fork_sibling(&jail);
+      shim = jail_namespaces_fork_sibling(&jail);
       error = errno;
     }
     if (shim == 0) {
@@ -155,11 +157,11 @@ int zygote_wait(int channel) {
       return 1;
     }
     close_descriptors();
-    if (answer(channel, shim, error) != 0)
+    if (answer(channel, shim, error) < 0)
       return -1;
   }
 }
 
-char *const *zygote_arguments(void) { return order.argv; }
-char *const *zygote_environment(void) { return order.environment; }
-int zygote_attendance(void) { return order.attendance; }
+char *const *zygote_fork_arguments(void) { return order.argv; }
+char *const *zygote_fork_environment(void) { return order.environment; }
+int zygote_fork_attendance(void) { return order.attendance; }

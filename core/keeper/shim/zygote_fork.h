@@ -22,26 +22,27 @@ struct zygote_answer {
 
 /* Where the arguments and the environment of this process stand in memory is
  * found out, for the titles of shims and kernels. 0 on success. */
-__attribute__((visibility("default"))) int zygote_open(void);
+__attribute__((visibility("default"))) int zygote_fork_open(void);
 
 /* Shows the name in ps(1) and top(1). */
-__attribute__((visibility("default"))) void zygote_call(const char *name);
+__attribute__((visibility("default"))) void zygote_fork_call(const char *name);
 
 /* Makes a shim and a kernel for every order that comes. Returns 0 in the zygote
  * when the keeper has closed the channel, and 1 in each kernel, which is jailed
  * then; -1 when the channel is broken. */
-__attribute__((visibility("default"))) int zygote_wait(int channel);
+__attribute__((visibility("default"))) int zygote_fork_wait(int channel);
 
 /* In a kernel: what the order says. Both lists end with NULL. */
-__attribute__((visibility("default"))) char *const *zygote_arguments(void);
-__attribute__((visibility("default"))) char *const *zygote_environment(void);
+__attribute__((visibility("default"))) char *const *zygote_fork_arguments(void);
+__attribute__((visibility("default"))) char *const *
+zygote_fork_environment(void);
 /* To the keeper (spare.h); 0: none. */
-__attribute__((visibility("default"))) int zygote_attendance(void);
+__attribute__((visibility("default"))) int zygote_fork_attendance(void);
 
 /* In a kernel, once nothing uses the environment any more that the zygote was
  * started with: /proc shows the kernel's own arguments and environment, as far
  * as there is room. */
 __attribute__((visibility("default"))) void
-zygote_show(char *const *arguments, char *const *environment);
+zygote_fork_show(char *const *arguments, char *const *environment);
 
 #endif

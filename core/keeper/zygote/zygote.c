@@ -12,16 +12,42 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/keeper/environment.h"
-#include "core/keeper/launch.h"
-#include "core/keeper/profile.h"
-#include "core/keeper/zygote/zygote_private.h"
+#include "core/keeper/kernels/environment.h"
+#include "core/keeper/kernels/profile.h"
+#include "core/keeper/zygote/zygote_packages.h"
 #include "core/keeper/zygote/zygote_process.h"
 
+#define LINE ((size_t)2 << 10)
 #define MOST 8                    /* kinds */
 #define READY_NS (120 * CLOCK_S)  /* for the imports */
 #define LEAVE_NS (5 * CLOCK_S)    /* from the end of the channel to SIGKILL */
 #define SETTLED_NS (60 * CLOCK_S) /* then earlier failures are forgiven */
+
+enum state {
+  REFUSED,  /* there will be none */
+  STARTING, /* until `due` */
+  READY,
+  FAILED,  /* until `due`, then started again */
+  LEAVING, /* replaced; killed at `due` */
+};
+
+struct zygote {
+  struct zygote *next;
+  struct keeper *keeper;
+  char *name;         /* the kernelspec's */
+  char *note;         /* why it is refused or has failed; or NULL */
+  char **program;     /* the interpreter and its options */
+  char *arguments;    /* of its kernels, as zygote.py wants them */
+  char **environment; /* its own */
+  enum state state;
+  int64_t number; /* while it is ready; else 0 */
+  pid_t pid;
+  struct loop_source end, channel, words;
+  struct buf line; /* of its words, not whole yet */
+  struct zygote_packages packages;
+  int64_t started_at, ready_at, due; /* monotonic */
+  unsigned failures;                 /* in a row */
+};
 
 static void on_end(void *context);
 static void on_channel(void *context);
@@ -35,7 +61,7 @@ static void drop_channels(struct zygote *zygote) {
 static void zygote_free(struct zygote *zygote) {
   drop_channels(zygote);
   loop_remove(&zygote->keeper->loop, &zygote->end);
-  zygote_clear_packages(zygote);
+  zygote_packages_clear(&zygote->packages);
   free(zygote->name);
   free(zygote->note);
   kernelspec_free_argv(zygote->program);
@@ -45,22 +71,22 @@ static void zygote_free(struct zygote *zygote) {
   free(zygote);
 }
 
-void zygote_note(struct zygote *zygote, const char *note) {
+static void set_note(struct zygote *zygote, const char *note) {
   free(zygote->note);
   zygote->note = note == NULL ? NULL : mem_copy_text(note);
 }
 
-void zygote_fail(struct zygote *zygote, const char *why) {
+static void fail(struct zygote *zygote, const char *why) {
   on_words(zygote);
-  zygote_note(zygote, why);
+  set_note(zygote, why);
   log_warning("zygote %s: %s: kernels start without it for now", zygote->name,
               why);
   drop_channels(zygote);
-  zygote_clear_packages(zygote);
+  zygote_packages_clear(&zygote->packages);
   if (zygote->ready_at != 0 &&
       clock_monotonic_ns() - zygote->ready_at > SETTLED_NS)
     zygote->failures = 0;
-  zygote->state = ZYGOTE_FAILED;
+  zygote->state = FAILED;
   zygote->number = 0;
   zygote->due = clock_monotonic_ns() + zygote_pause_ns(zygote->failures++);
   if (zygote->end.descriptor >= 0)
@@ -69,7 +95,7 @@ void zygote_fail(struct zygote *zygote, const char *why) {
 
 static void leave(struct zygote *zygote) {
   drop_channels(zygote);
-  zygote->state = ZYGOTE_LEAVING;
+  zygote->state = LEAVING;
   zygote->number = 0;
   zygote->due = clock_monotonic_ns() + LEAVE_NS;
 }
@@ -104,12 +130,12 @@ static int start_process(struct zygote *zygote, struct err *err) {
 
 static void start(struct zygote *zygote) {
   struct err err = {0};
-  zygote->state = ZYGOTE_STARTING;
+  zygote->state = STARTING;
   zygote->started_at = clock_monotonic_ns();
   zygote->ready_at = 0;
   zygote->due = zygote->started_at + READY_NS;
   if (start_process(zygote, &err) < 0)
-    zygote_fail(zygote, err.text);
+    fail(zygote, err.text);
 }
 
 static void say_end(const struct zygote *zygote, int status) {
@@ -128,10 +154,10 @@ static void on_end(void *context) {
   on_words(zygote);
   loop_remove(&zygote->keeper->loop, &zygote->end);
   if (waitpid(zygote->pid, &status, 0) == zygote->pid &&
-      zygote->state != ZYGOTE_LEAVING)
+      zygote->state != LEAVING)
     say_end(zygote, status);
-  if (zygote->state == ZYGOTE_STARTING || zygote->state == ZYGOTE_READY)
-    zygote_fail(zygote, "it has ended");
+  if (zygote->state == STARTING || zygote->state == READY)
+    fail(zygote, "it has ended");
 }
 
 static void say_line(struct zygote *zygote, const char *end) {
@@ -150,13 +176,13 @@ static void say_lines(struct zygote *zygote) {
   while (zygote->line.length > 0 &&
          (end = memchr(zygote->line.data, '\n', zygote->line.length)) != NULL)
     say_line(zygote, end);
-  if (zygote->line.length >= ZYGOTE_LINE)
+  if (zygote->line.length >= LINE)
     say_line(zygote, zygote->line.data + zygote->line.length);
 }
 
 static void on_words(void *context) {
   struct zygote *zygote = context;
-  char text[ZYGOTE_LINE / 2];
+  char text[LINE / 2];
   while (zygote->words.descriptor >= 0) {
     ssize_t got = read(zygote->words.descriptor, text, sizeof text);
     if (got < 0)
@@ -177,16 +203,16 @@ static void on_channel(void *context) {
       recv(zygote->channel.descriptor, text, sizeof text, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR))
     return;
-  if (got <= 0 || zygote->state != ZYGOTE_STARTING) {
-    zygote_fail(zygote, "it has closed its channel");
+  if (got <= 0 || zygote->state != STARTING) {
+    fail(zygote, "it has closed its channel");
     return;
   }
-  if (zygote_read_packages(zygote, text, (size_t)got, &err) < 0) {
-    zygote_fail(zygote, err.text);
+  if (zygote_packages_read(text, (size_t)got, &zygote->packages, &err) < 0) {
+    fail(zygote, err.text);
     return;
   }
-  zygote->state = ZYGOTE_READY;
-  zygote_note(zygote, NULL);
+  zygote->state = READY;
+  set_note(zygote, NULL);
   zygote->ready_at = clock_monotonic_ns();
   zygote->number = ++zygote->keeper->zygotes_made;
   log_info("zygote %s is ready, pid %d, after %lld ms", zygote->name,
@@ -197,7 +223,7 @@ static void on_channel(void *context) {
 static struct zygote *find(const struct keeper *keeper, const char *name) {
   for (struct zygote *zygote = keeper->zygotes; zygote != NULL;
        zygote = zygote->next)
-    if (zygote->state != ZYGOTE_LEAVING && strcmp(zygote->name, name) == 0)
+    if (zygote->state != LEAVING && strcmp(zygote->name, name) == 0)
       return zygote;
   return NULL;
 }
@@ -227,7 +253,7 @@ static bool is_same_list(char *const *one, char *const *other) {
 
 /* What stands behind the module's name; the file is named later. */
 static char *arguments_of(const struct kernelspec *spec) {
-  char **list = launch_arguments(spec, "{connection_file}");
+  char **list = profile_arguments(spec, "{connection_file}");
   CLEANUP(json_done) struct json *words = json_array();
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   size_t place = 0;
@@ -242,11 +268,11 @@ static char *arguments_of(const struct kernelspec *spec) {
 
 static char **environment_of(const struct keeper *keeper,
                              const struct kernelspec *spec) {
-  struct jail_limits limits;
+  struct kernel_limits limits;
   CLEANUP(mem_free_pointer)
   char *home = mem_format("%s/" LAYOUT_ZYGOTE, keeper->places.run);
   const struct profile_places places = {home, home, home};
-  if (jail_limits_read(keeper->conf, NULL, &limits, NULL) != 0)
+  if (kernel_limits_read(keeper->conf, NULL, &limits, NULL) < 0)
     return NULL;
   return profile_environment(keeper, spec, &limits, &places, NULL);
 }
@@ -260,7 +286,7 @@ static void make(struct keeper *keeper, const struct kernelspec *spec) {
       .program = program_of(spec),
       .arguments = arguments_of(spec),
       .environment = environment_of(keeper, spec),
-      .line = BUF_INIT(2 * ZYGOTE_LINE),
+      .line = BUF_INIT(2 * LINE),
       .end.descriptor = -1,
       .channel.descriptor = -1,
       .words.descriptor = -1,
@@ -273,8 +299,8 @@ static void make(struct keeper *keeper, const struct kernelspec *spec) {
     start(zygote);
     return;
   }
-  zygote->state = ZYGOTE_REFUSED;
-  zygote_note(zygote, distrust);
+  zygote->state = REFUSED;
+  set_note(zygote, distrust);
   log_info("kernels of %s start without a zygote: %s", spec->name, distrust);
 }
 
@@ -292,7 +318,8 @@ static struct zygote *have(struct keeper *keeper,
   struct zygote *zygote = find(keeper, spec->name);
   CLEANUP(free_program) char **program = program_of(spec);
   CLEANUP(mem_free_pointer) char *arguments = arguments_of(spec);
-  const char *changed = zygote == NULL ? NULL : zygote_changed_package(zygote);
+  const char *changed =
+      zygote == NULL ? NULL : zygote_packages_changed(&zygote->packages);
   if (changed != NULL)
     log_info("zygote %s is replaced: %s has changed", spec->name, changed);
   if (zygote != NULL &&
@@ -311,10 +338,42 @@ struct zygote *zygote_find(struct keeper *keeper, const struct kernelspec *spec,
   if (!keeper->conf->warm || keeper->closing || !zygote_suits(spec->argv))
     return NULL;
   struct zygote *zygote = have(keeper, spec);
-  if (zygote == NULL || zygote->state != ZYGOTE_READY ||
+  if (zygote == NULL || zygote->state != READY ||
       !zygote_agrees(environment, zygote->environment, keeper->conf->preload))
     return NULL;
   return zygote;
+}
+
+struct json *zygote_describe(const struct keeper *keeper) {
+  static const char *const states[] = {[REFUSED] = "refused",
+                                       [STARTING] = "starting",
+                                       [READY] = "ready",
+                                       [FAILED] = "failed"};
+  struct json *list = json_array();
+  for (const struct zygote *zygote = keeper->zygotes; zygote != NULL;
+       zygote = zygote->next) {
+    if (zygote->state == LEAVING)
+      continue;
+    struct json *object = json_object();
+    json_set_text(object, "kernelspec", zygote->name);
+    json_set_text(object, "state", states[zygote->state]);
+    json_set_text(object, "note", zygote->note == NULL ? "" : zygote->note);
+    json_push(list, object);
+  }
+  return list;
+}
+
+int zygote_start(struct zygote *zygote, const struct shim_order *order,
+                 struct shim_process *ret, struct err *err) {
+  struct err fault = {0};
+  int result =
+      zygote_process_fork(zygote->channel.descriptor, order, ret, &fault);
+  if (result < 0 && fault.kind == ERR_PROTOCOL)
+    fail(zygote, fault.text);
+  if (result < 0)
+    err_set(err, fault.kind == ERR_PROTOCOL ? ERR_UNAVAILABLE : fault.kind,
+            "zygote %s: %s", zygote->name, fault.text);
+  return result;
 }
 
 int64_t zygote_number(const struct zygote *zygote) { return zygote->number; }
@@ -323,21 +382,21 @@ bool zygote_is_current(const struct keeper *keeper, int64_t number) {
   for (const struct zygote *zygote = keeper->zygotes; zygote != NULL;
        zygote = zygote->next)
     if (zygote->number == number)
-      return number != 0 && zygote_changed_package(zygote) == NULL;
+      return number != 0 && zygote_packages_changed(&zygote->packages) == NULL;
   return false;
 }
 
 static int64_t turn(struct zygote *zygote, int64_t now) {
-  if (zygote->state == ZYGOTE_READY || zygote->state == ZYGOTE_REFUSED)
+  if (zygote->state == READY || zygote->state == REFUSED)
     return KEEPER_NEVER;
   if (now < zygote->due)
     return zygote->due;
-  if (zygote->state == ZYGOTE_STARTING)
-    zygote_fail(zygote, "it is not ready in time");
+  if (zygote->state == STARTING)
+    fail(zygote, "it is not ready in time");
   else if (zygote->end.descriptor >= 0) {
     kill(zygote->pid, SIGKILL);
     zygote->due = now + LEAVE_NS;
-  } else if (zygote->state == ZYGOTE_FAILED && !zygote->keeper->closing)
+  } else if (zygote->state == FAILED && !zygote->keeper->closing)
     start(zygote);
   else
     return KEEPER_NEVER;
@@ -349,7 +408,7 @@ int64_t zygote_turn(struct keeper *keeper) {
   struct zygote **place = &keeper->zygotes;
   while (*place != NULL) {
     struct zygote *zygote = *place;
-    if (zygote->state == ZYGOTE_LEAVING && zygote->end.descriptor < 0) {
+    if (zygote->state == LEAVING && zygote->end.descriptor < 0) {
       *place = zygote->next;
       zygote_free(zygote);
       continue;

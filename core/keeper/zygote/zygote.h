@@ -6,14 +6,14 @@
  * a pid namespace of its own, and outlive the keeper: the keeper sends the
  * whole order to the zygote (shim_order.h), with descriptors. The zygote makes
  * one process of its own likeness as its sibling (clone3(2), CLONE_PARENT, and
- * the namespaces that jail_fork would ask for), so that it is the keeper's
- * child like any other shim. That process is the shim: it runs the same code as
- * every other (zygote_fork.h) and never returns into Python. It forks the
- * kernel, by fork(3), which the libraries have prepared themselves for; the
- * kernel enters its jail by the same code and then goes on in Python, where
- * other kernels would run their program. So zygote and keeper may die at any
- * time, and nothing but the way into Python is different in a kernel that was
- * forked.
+ * the namespaces that jail_namespaces_fork would ask for), so that it is the
+ * keeper's child like any other shim. That process is the shim: it runs the
+ * same code as every other (zygote_fork.h) and never returns into Python. It
+ * forks the kernel, by fork(3), which the libraries have prepared themselves
+ * for; the kernel enters its jail by the same code and then goes on in Python,
+ * where other kernels would run their program. So zygote and keeper may die at
+ * any time, and nothing but the way into Python is different in a kernel that
+ * was forked.
  *
  * Kernels of one zygote share the layout of their address space and the seed of
  * Python's string hashes. A task that must not (setting "strict") starts by
@@ -29,8 +29,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/json/json.h"
 #include "core/jupyter/kernelspec.h"
-#include "core/keeper/keeper.h"
+#include "core/keeper/kernels/keeper.h"
 #include "core/keeper/shim/shim.h"
 
 struct zygote;
@@ -51,6 +52,9 @@ bool zygote_is_current(const struct keeper *keeper, int64_t number);
  * the kernel may be started by execve(2). */
 int zygote_start(struct zygote *zygote, const struct shim_order *order,
                  struct shim_process *ret, struct err *err);
+
+/* [{"kernelspec", "state", "note"}, …] for control_report.h; the caller's. */
+struct json *zygote_describe(const struct keeper *keeper);
 
 /* Starts again what has failed, ends what hangs; when to be called next. */
 int64_t zygote_turn(struct keeper *keeper);

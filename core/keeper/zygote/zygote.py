@@ -173,9 +173,9 @@ def load_needed():
 
 def open_library():
     library = ctypes.PyDLL(f"/proc/self/fd/{LIBRARY}")
-    for name in ("zygote_arguments", "zygote_environment"):
+    for name in ("zygote_fork_arguments", "zygote_fork_environment"):
         getattr(library, name).restype = ctypes.POINTER(ctypes.c_char_p)
-    if library.zygote_open() != 0:
+    if library.zygote_fork_open() != 0:
         sys.exit("/proc/self/stat cannot be read")
     return library
 
@@ -218,7 +218,7 @@ def main():
     if why is not None:
         sys.exit(f"ipykernel cannot be preloaded: {why}")
     close_start()
-    library.zygote_call(f"cellpost-zygote {sys.argv[1]}".encode())
+    library.zygote_fork_call(f"cellpost-zygote {sys.argv[1]}".encode())
     sys.stdout.flush()
     sys.stderr.flush()
     gather_names()
@@ -226,7 +226,7 @@ def main():
     gc.freeze()
     os.write(CHANNEL, json.dumps({"watched": watched}).encode())
     ctypes.pythonapi.PyOS_BeforeFork()
-    if library.zygote_wait(CHANNEL) != 1:
+    if library.zygote_fork_wait(CHANNEL) != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
     kernel.run(library, app, setup, by_imports)

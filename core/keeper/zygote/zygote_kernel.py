@@ -163,7 +163,7 @@ def replace_environment(entries, by_imports):
 
 
 def show(library, arguments, entries):
-    library.zygote_show(
+    library.zygote_fork_show(
         (ctypes.c_char_p * (len(arguments) + 1))(*arguments, None),
         (ctypes.c_char_p * (len(entries) + 1))(*entries, None),
     )
@@ -267,7 +267,7 @@ def start_app(app, arguments):
 
 
 def attend(library, channel, app, arguments, entries):
-    """A kernel that waits for its task (core/keeper/zygote/spare.h) says so once it is
+    """A kernel that waits for its task (core/keeper/launch/spare.h) says so once it is
     ready, and is told when it has one."""
     import socket
 
@@ -296,8 +296,8 @@ def attend(library, channel, app, arguments, entries):
 def run(library, app, setup, by_imports):
     gc.enable()
     reset_signals()
-    arguments = texts(library.zygote_arguments())
-    entries = texts(library.zygote_environment())
+    arguments = texts(library.zygote_fork_arguments())
+    entries = texts(library.zygote_fork_environment())
     replace_environment(entries, by_imports)
     show(library, arguments, entries)
     renew_randomness()
@@ -310,7 +310,7 @@ def run(library, app, setup, by_imports):
     sys.argv[:] = [importlib.util.find_spec("ipykernel_launcher").origin, *own]
     app = start_app(app, own)
     setup.run(app.abs_connection_file)
-    channel = library.zygote_attendance()
+    channel = library.zygote_fork_attendance()
     if channel > 0:
         attend(library, channel, app, arguments, entries)
     app.start()

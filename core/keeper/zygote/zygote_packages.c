@@ -1,21 +1,21 @@
-/* Where a zygote's modules come from, and whether that is as it was. */
+#include "core/keeper/zygote/zygote_packages.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/keeper/zygote/zygote_private.h"
+#include "core/json/json.h"
 
-void zygote_clear_packages(struct zygote *zygote) {
-  for (size_t i = 0; i < zygote->stamp_count; i++)
-    free(zygote->stamps[i].path);
-  free(zygote->stamps);
-  zygote->stamps = NULL;
-  zygote->stamp_count = 0;
+void zygote_packages_clear(struct zygote_packages *packages) {
+  for (size_t i = 0; i < packages->count; i++)
+    free(packages->stamps[i].path);
+  free(packages->stamps);
+  *packages = (struct zygote_packages){0};
 }
 
-int zygote_read_packages(struct zygote *zygote, const char *text, size_t length,
-                         struct err *err) {
+int zygote_packages_read(const char *text, size_t length,
+                         struct zygote_packages *ret, struct err *err) {
   static const struct json_rules rules = {.max_bytes = BUF_SMALL,
                                           .max_depth = 8};
   CLEANUP(json_done) struct json *told = NULL;
@@ -25,28 +25,27 @@ int zygote_read_packages(struct zygote *zygote, const char *text, size_t length,
   size_t count = json_length(list);
   if (count == 0)
     return err_set(err, ERR_PROTOCOL, "it says nothing of its packages");
-  zygote->stamps = mem_array(count, sizeof *zygote->stamps);
-  zygote->stamp_count = count;
+  struct zygote_stamp *stamps = mem_array(count, sizeof *stamps);
   for (size_t i = 0; i < count; i++) {
     const char *path = json_text(json_at(json_at(list, i), 0));
-    zygote->stamps[i].path = mem_copy_text(path == NULL ? "" : path);
-    zygote->stamps[i].modified_ns =
-        json_as_integer(json_at(json_at(list, i), 1), -1);
+    stamps[i].path = mem_copy_text(path == NULL ? "" : path);
+    stamps[i].modified_ns = json_as_integer(json_at(json_at(list, i), 1), -1);
   }
+  *ret = (struct zygote_packages){stamps, count};
   return 0;
 }
 
 static bool has_changed(const struct zygote_stamp *stamp) {
   struct stat status;
-  if (stat(stamp->path, &status) != 0)
+  if (stat(stamp->path, &status) < 0)
     return true;
   return (int64_t)status.st_mtim.tv_sec * CLOCK_S + status.st_mtim.tv_nsec !=
          stamp->modified_ns;
 }
 
-const char *zygote_changed_package(const struct zygote *zygote) {
-  for (size_t i = 0; i < zygote->stamp_count; i++)
-    if (has_changed(&zygote->stamps[i]))
-      return zygote->stamps[i].path;
+const char *zygote_packages_changed(const struct zygote_packages *packages) {
+  for (size_t i = 0; i < packages->count; i++)
+    if (has_changed(&packages->stamps[i]))
+      return packages->stamps[i].path;
   return NULL;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "core/base/fs.h"
 #include "core/base/mem.h"
 #include "core/keeper/shim/kernel_process.h"
+#include "core/keeper/shim/shim_order.h"
 #include "core/keeper/shim/zygote_fork.h"
 #include "embedded.h"
 
@@ -27,11 +29,13 @@ extern const char zygote_library[], zygote_library_end[];
 /* Above those that the zygote gets. */
 #define DESCRIPTORS_FROM 16
 /* What a zygote is started with must be as long as what a kernel shows instead
- * (zygote_show): a last argument and a variable of so many spaces. */
+ * (zygote_fork_show): a last argument and a variable of so many spaces. */
 #define ARGUMENT_ROOM 384
 #define VARIABLE_ROOM 4096
 /* debugpy warns of modules that are frozen, in vain: nobody debugs a zygote. */
 #define QUIET_DEBUGGER "PYDEVD_DISABLE_FILE_VALIDATION=1"
+
+#define ANSWER_LIMIT_MS 3000 /* for one fork */
 
 struct ends {
   int channel[2], words[2], library, script, kernel, setup;
@@ -71,8 +75,8 @@ static int open_ends(struct ends *ends, struct err *err) {
     return -1;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends->channel) !=
           0 ||
-      pipe2(ends->words, O_CLOEXEC) != 0 ||
-      fcntl(ends->words[0], F_SETFL, O_NONBLOCK) != 0)
+      pipe2(ends->words, O_CLOEXEC) < 0 ||
+      fcntl(ends->words[0], F_SETFL, O_NONBLOCK) < 0)
     return err_errno(err, ERR_IO, errno, "cannot make a pair of sockets");
   return 0;
 }
@@ -142,8 +146,8 @@ static int arrange(const struct ends *ends, pid_t keeper) {
     kept[i] = places[i].to;
   }
   kernel_process_close_others(kept, COUNT_OF(kept));
-  if (setsid() < 0 || chdir("/") != 0 ||
-      prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != keeper)
+  if (setsid() < 0 || chdir("/") < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+      getppid() != keeper)
     return -1;
   return 0;
 }
@@ -174,6 +178,59 @@ int zygote_process_start(const struct zygote_order *order,
       .words = mem_steal_descriptor(&ends.words[0]),
   };
   return 0;
+}
+
+static int send_order(int channel, const struct shim_order *order, int report,
+                      struct err *err) {
+  CLEANUP(buf_free) struct buf bytes = BUF_INIT(SHIM_ORDER_BYTES);
+  int descriptors[SHIM_ORDER_DESCRIPTORS];
+  int count = shim_order_pack(order, report, &bytes, descriptors);
+  if (count < 0)
+    return err_set(err, ERR_TOO_LARGE, "the order is too long");
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof descriptors)];
+  } control = {0};
+  size_t size = (size_t)count * sizeof *descriptors;
+  struct iovec part = {bytes.data, bytes.length};
+  struct msghdr message = {.msg_iov = &part,
+                           .msg_iovlen = 1,
+                           .msg_control = &control,
+                           .msg_controllen = CMSG_SPACE(size)};
+  control.header.cmsg_level = SOL_SOCKET;
+  control.header.cmsg_type = SCM_RIGHTS;
+  control.header.cmsg_len = CMSG_LEN(size);
+  memcpy(CMSG_DATA(&control.header), descriptors, size);
+  if (sendmsg(channel, &message, MSG_NOSIGNAL) < 0)
+    return err_errno(err, ERR_PROTOCOL, errno, "it takes no order");
+  return 0;
+}
+
+static pid_t take_answer(int channel, struct err *err) {
+  struct pollfd polled = {.fd = channel, .events = POLLIN};
+  struct zygote_answer answer;
+  int ready;
+  do
+    ready = poll(&polled, 1, ANSWER_LIMIT_MS);
+  while (ready < 0 && errno == EINTR);
+  if (ready <= 0 || recv(polled.fd, &answer, sizeof answer, MSG_DONTWAIT) !=
+                        (ssize_t)sizeof answer)
+    return err_set(err, ERR_PROTOCOL, "it does not answer");
+  if (answer.shim < 0)
+    return err_errno(err, ERR_PROTOCOL, answer.error, "it cannot fork");
+  return answer.shim;
+}
+
+int zygote_process_fork(int channel, const struct shim_order *order,
+                        struct shim_process *ret, struct err *err) {
+  int report[2];
+  if (kernel_process_open_reports(report, err) < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor) int near = report[0];
+  int sent = send_order(channel, order, report[1], err);
+  close(report[1]);
+  pid_t shim = sent < 0 ? -1 : take_answer(channel, err);
+  return shim < 0 ? -1 : shim_await(shim, near, ret, err);
 }
 
 static char *find_program(const char *program, char *const *environment) {

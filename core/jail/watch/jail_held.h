@@ -1,0 +1,16 @@
+/* Files without a name that live for as long as somebody holds them. */
+#ifndef CELLPOST_JAIL_WATCH_JAIL_HELD_H
+#define CELLPOST_JAIL_WATCH_JAIL_HELD_H
+
+#include <sys/types.h>
+
+#include "core/jail/watch/jail_usage.h"
+
+/* Counts the deleted files of a device that the descendants of this process
+ * hold open or have mapped to be shared, each once; how long a mapping is
+ * stands for its file when nobody has that open. Bounded; processes that this
+ * one may not look at (PTRACE_MODE_READ, ptrace(2)) and descriptors on their
+ * way through a socket are left out. */
+struct jail_usage jail_held_count(dev_t device);
+
+#endif

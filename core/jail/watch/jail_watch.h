@@ -1,0 +1,77 @@
+/* What a shim looks after while its kernel runs.
+ *
+ * Memory: beyond kernel_limits_soft_memory the run is interrupted, once for
+ * each time that it gets there and again when it grows on, before the hard
+ * limit ends the kernel with all its variables. Page cache does not count: the
+ * system takes it back.
+ *
+ * The workspace, with deleted files that are held (jail_held.h): beyond its
+ * bytes or files the run is interrupted; what still
+ * grows a second later is killed. What it holds when the kernel starts is no
+ * fault of this kernel, which is needed to delete it: that much, and a little
+ * for its start, it may go on to hold until it holds less.
+ *
+ * The directory of the sockets: when the kernel has a root of its own, it holds
+ * a handful of them and nothing else; a kernel that puts more there is killed.
+ * Without one, settings, caches and temporary files stand in it, too. */
+#ifndef CELLPOST_JAIL_WATCH_JAIL_WATCH_H
+#define CELLPOST_JAIL_WATCH_JAIL_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/cgroup/cgroup.h"
+#include "core/jail/jail.h"
+#include "core/jail/watch/jail_usage.h"
+#include "core/process/exit_record.h"
+
+enum jail_verdict { JAIL_FINE, JAIL_INTERRUPT, JAIL_KILL_NOW };
+
+/* Decides by numbers alone. */
+struct jail_watch_trigger {
+  int64_t soft, margin;
+  int64_t next; /* interrupts from here on; 0: from soft on */
+};
+bool jail_watch_trips(struct jail_watch_trigger *trigger, int64_t fixed);
+
+struct jail_quota {
+  struct jail_usage most;
+  struct jail_usage base; /* what is let be: `most`, or what was found */
+  struct jail_usage last; /* the last time that it was over */
+  bool based, over;
+};
+/* The first usage is the base. */
+enum jail_verdict jail_watch_judge(struct jail_quota *quota,
+                                   struct jail_usage usage);
+
+struct jail_watch {
+  const struct cgroup *group; /* NULL: none */
+  struct cgroup_watch memory;
+  struct jail_watch_trigger trigger;
+  int64_t memory_at;  /* when to look at memory (monotonic), 0: when told to */
+  int workspace, run; /* open directories, -1: not watched */
+  struct jail_quota quota;
+  int64_t quota_at;       /* when to look at files, 0: never */
+  int64_t cpu_us;         /* when they were looked at */
+  int64_t oom_kills;      /* that are no reason of the kernel's end */
+  int64_t oom_kills_seen; /* at the last look */
+  enum exit_cause cause;  /* of the last verdict */
+};
+
+/* In the shim, as long as it may open things. Takes what the jail has. */
+void jail_watch_open(struct jail_watch *watch, const struct jail *jail);
+
+/* When jail_watch_turn is due at the latest; 0: when memory tells. */
+int64_t jail_watch_due(const struct jail_watch *watch);
+
+/* `told`: the memory's descriptor is ready. What is to be done with the kernel;
+ * watch->cause says why. */
+enum jail_verdict jail_watch_turn(struct jail_watch *watch, bool told);
+
+/* Puts into the record of a kernel that has just ended what the group knows:
+ * time, peak and limit of all its processes, and whether the kernel was killed
+ * for lack of memory. */
+void jail_watch_conclude(const struct jail_watch *watch,
+                         struct exit_record *record);
+
+#endif

@@ -1,0 +1,24 @@
+/* How a kernel's life ended, in the registry's words. Pure. */
+#ifndef CELLPOST_KEEPER_KERNELS_ENDING_H
+#define CELLPOST_KEEPER_KERNELS_ENDING_H
+
+#include "core/process/exit_record.h"
+#include "core/store/kernel.h"
+
+struct ending {
+  enum kernel_end end;
+  int64_t exit_code; /* -1: none */
+  int64_t signal;    /* 0: none */
+  char reason[256];  /* one sentence */
+};
+
+/* asked: what somebody asked for before it ended (KERNEL_END_NONE: nobody),
+ * with a reason ("": none given). It overrides what the record says, whose
+ * numbers are kept all the same. record NULL: nobody knows. */
+struct ending ending_of(enum kernel_end asked, const char *reason,
+                        const struct exit_record *record);
+
+/* The ends that a request may ask for, by name; KERNEL_END_NONE for others. */
+enum kernel_end ending_parse(const char *name);
+
+#endif

@@ -1,0 +1,82 @@
+/* The kernels that the keeper watches, from their start (or adoption) until
+ * nothing of them is left. Keeps the table `kernels` in step: an end is
+ * recorded there before anybody is told of it. */
+#ifndef CELLPOST_KEEPER_KERNELS_REGISTRY_H
+#define CELLPOST_KEEPER_KERNELS_REGISTRY_H
+
+#include <stddef.h>
+
+#include "core/base/id.h"
+#include "core/keeper/kernels/keeper.h"
+#include "core/keeper/shim/shim.h"
+#include "core/store/kernel.h"
+
+struct kernel {
+  struct kernel *next;
+  struct keeper *keeper;
+  char id[ID_UUID_SIZE];
+  char task[ID_TASK_SIZE]; /* "": a stray, which has no row */
+  uint64_t order;          /* keeper->kernels_met when it became its task's */
+  int64_t generation;
+  int64_t started_at; /* wall clock, microseconds */
+  char *directory;
+  struct shim_process process;   /* pid 0: it has no shim (any more) */
+  struct loop_source kernel_end; /* pidfds; -1 once seen */
+  struct loop_source shim_end;
+  int turn; /* the task's turn, held while an idle kernel is ended; or -1 */
+
+  enum kernel_end asked; /* who wants it to end, KERNEL_END_NONE: nobody */
+  char asked_reason[256];
+  int64_t force_at; /* when the shim itself is killed; 0: not planned */
+
+  bool ended;    /* how it ended is known and stands in `last` */
+  bool recorded; /* … and stands in the table */
+  bool gone;     /* nothing of it runs, its directories are removed */
+  int64_t retry_at;
+  struct control_kernel *last; /* what a status answers once it has ended */
+};
+
+/* Watches a kernel that runs, or has run: its record tells id, task,
+ * generation, process and directory; `shim` who stands above it (pid 0:
+ * nobody). A record without a task is a stray. Never fails: a process that
+ * cannot be watched has ended. */
+struct kernel *registry_add(struct keeper *keeper,
+                            const struct kernel_record *record, pid_t shim,
+                            int64_t shim_start);
+
+struct kernel *registry_find(struct keeper *keeper, const char *id);
+/* The task's kernel that has not ended, or NULL. */
+struct kernel *registry_find_task(struct keeper *keeper, const char *task);
+size_t registry_count(const struct keeper *keeper); /* not ended */
+
+/* True when its process has ended, though how may not be known yet. */
+bool registry_is_dead(const struct kernel *kernel);
+
+/* Of strays: whether the process has ended; ends it at once; makes it the
+ * kernel of the record's task, which has been recorded. */
+bool registry_is_over(const struct kernel *kernel);
+void registry_discard(struct kernel *kernel);
+void registry_give(struct kernel *kernel, const struct kernel_record *record);
+
+/* Asks it to end: SIGTERM, then the configured grace, then SIGKILL for all that
+ * it started. The first who asks decides what is recorded. */
+void registry_stop(struct kernel *kernel, enum kernel_end end,
+                   const char *reason);
+
+/* A signal to the shim (shim.h says which). ERR_NOT_FOUND: it has ended. */
+int registry_signal_shim(struct kernel *kernel, int number, struct err *err);
+
+/* What a status answers, about a watched kernel, or about any. */
+void registry_tell(const struct kernel *kernel, struct control_kernel *ret);
+int registry_tell_id(struct keeper *keeper, const char *id,
+                     struct control_kernel *ret, struct err *err);
+
+/* What is due by time: ends to find out, to record again, to force. Forgets
+ * those that are gone. Returns when to be called next (monotonic, or
+ * KEEPER_NEVER). */
+int64_t registry_turn(struct keeper *keeper);
+
+/* Forgets all; the kernels go on. */
+void registry_close(struct keeper *keeper);
+
+#endif
