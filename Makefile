@@ -56,9 +56,7 @@ UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/t
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
-EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql)) \
-               core/ipykernel/probe.py $(wildcard core/keeper/zygote/*.py)
-SETUP       := core/ipykernel/load.py $(wildcard core/ipykernel/setup/*.py)
+EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py core/*/*/*.py))
 
 # What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it
 # lives in a Python that is not.
@@ -75,13 +73,9 @@ ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \
 
 all: $(PROGRAMS) ## build both programs
 
-$(BUILD)/setup.py: tools/bundle $(SETUP)
+$(BUILD)/embedded.c $(BUILD)/embedded.h &: tools/embed Makefile $(EMBEDDED)
 	$(Q)mkdir -p $(BUILD)
-	$(Q)tools/bundle core/ipykernel/setup core/ipykernel/load.py > $@
-
-$(BUILD)/embedded.c $(BUILD)/embedded.h &: tools/embed $(EMBEDDED) $(BUILD)/setup.py
-	$(Q)tools/embed $(BUILD)/embedded.c $(BUILD)/embedded.h $(EMBEDDED) \
-	  core/ipykernel/setup=$(BUILD)/setup.py
+	$(Q)tools/embed $(BUILD)/embedded.c $(BUILD)/embedded.h $(EMBEDDED)
 
 $(BUILD)/embedded.o: $(BUILD)/embedded.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@

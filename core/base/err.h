@@ -10,7 +10,8 @@
 #ifndef CELLPOST_BASE_ERR_H
 #define CELLPOST_BASE_ERR_H
 
-/* What kind of fault it is. fcgi/reply maps each kind to one HTTP status. */
+/* What kind of fault it is. fcgi/http/problem maps each kind to one HTTP
+ * status. */
 enum err_kind {
   ERR_NONE = 0,
   ERR_INVALID,    /* the input is wrong: 400 */

@@ -131,8 +131,7 @@ static bool look_at_types(const struct conf *conf, char *detail) {
 static bool look_at_kernelspec(const struct conf *conf, char *detail) {
   struct err err;
   CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
-  if (kernelspec_find(conf->kernelspec_path, conf->kernelspec, &spec, &err) !=
-      0)
+  if (kernelspec_find(conf->kernelspec_path, conf->kernelspec, &spec, &err) < 0)
     return say(false, detail, "%s", err.text);
   return say(true, detail, "%.100s (%.100s)", spec->name, spec->display_name);
 }
@@ -166,7 +165,7 @@ static bool look_at_warm(const struct conf *conf, char *detail) {
   char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if (!conf->warm)
     return say(false, detail, "off, each kernel imports its libraries itself");
-  if (control_status(path, NULL, &unused, NULL) != 0 ||
+  if (control_status(path, NULL, &unused, NULL) < 0 ||
       control_report_read(conf->run_directory, LAYOUT_WARM_REPORT, &report,
                           NULL) < 0)
     return say(false, detail, "on, but no keeper runs that could tell");
@@ -251,7 +250,7 @@ static struct json *jail_of(const struct conf *conf) {
   struct json *report = NULL;
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/keeper.sock", conf->run_directory);
+  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if (control_status(path, NULL, &unused, NULL) < 0 ||
       control_report_read(conf->run_directory, LAYOUT_JAIL_REPORT, &report,
                           NULL) < 0)

@@ -17,17 +17,17 @@ static int make_directory(const char *path, const struct passwd *user,
     return 0;
   if (fs_make_directories(path, 0755, err) < 0)
     return -1;
-  if (chown(path, user->pw_uid, user->pw_gid) != 0)
+  if (chown(path, user->pw_uid, user->pw_gid) < 0)
     return err_errno(err, ERR_IO, errno, "cannot give %s to %s", path,
                      user->pw_name);
   return 0;
 }
 
 static int become(const struct passwd *user, struct err *err) {
-  if (initgroups(user->pw_name, user->pw_gid) != 0 ||
-      setresgid(user->pw_gid, user->pw_gid, user->pw_gid) != 0 ||
-      setresuid(user->pw_uid, user->pw_uid, user->pw_uid) != 0 ||
-      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+  if (initgroups(user->pw_name, user->pw_gid) < 0 ||
+      setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+      setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0 ||
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return err_errno(err, ERR_DENIED, errno, "cannot become %s", user->pw_name);
   if (user->pw_uid != 0 && setuid(0) == 0)
     return err_set(err, ERR_INTERNAL, "root could be had again");

@@ -88,7 +88,7 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
   return 0;
 }
 
-int execute_check_key(const char *key, struct err *err) {
+int execute_body_check_key(const char *key, struct err *err) {
   size_t length = 0;
   while (key[length] > ' ' && key[length] < 0x7f)
     length++;

@@ -45,7 +45,7 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
                        struct json **details, struct err *err);
 
 /* An Idempotency-Key: 1 to 255 visible ASCII characters. */
-int execute_check_key(const char *key, struct err *err);
+int execute_body_check_key(const char *key, struct err *err);
 
 /* Puts what was asked into the engine's form. */
 void execute_body_fill(const struct execute_body *body,

@@ -5,12 +5,11 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "fcgi/http/accept.h"
 #include "fcgi/http/fields.h"
-#include "fcgi/http/handler.h"
 #include "fcgi/http/host.h"
 #include "fcgi/http/problem.h"
 #include "fcgi/http/router.h"
-#include "fcgi/transport/accept.h"
 
 /* A fault whose status is not that of its kind. */
 struct failure {
@@ -62,8 +61,9 @@ static int find_route(struct call *call, struct route_match *match,
                       struct failure *failure) {
   CLEANUP(buf_free) struct buf allow = BUF_INIT(BUF_LINE);
   const struct request *request = call->request;
-  if (router_match(routes, route_count, request->method, request->segments,
-                   request->segment_count, match, &allow, &failure->err) >= 0) {
+  if (router_match(call->service->routes, call->service->route_count,
+                   request->method, request->segments, request->segment_count,
+                   match, &allow, &failure->err) >= 0) {
     call->task = match->task;
     call->run = match->run;
     return 0;
@@ -123,7 +123,7 @@ static int check_type(struct call *call, const struct route *route,
 static int read_body(struct call *call, const struct route *route,
                      struct json **body, struct failure *failure) {
   struct request *request = call->request;
-  if (check_type(call, route, failure) != 0 ||
+  if (check_type(call, route, failure) < 0 ||
       request_read_body(request, call->conf->body_bytes, &failure->err) < 0)
     return -1;
   bool absent = request->body.length == 0 && route->body != ROUTE_BODY_CODE;
@@ -144,26 +144,13 @@ static int serve_route(struct call *call, const struct route_match *match,
   CLEANUP(mem_free_pointer) char *path = NULL;
   const struct route *route = match->route;
   if (join_path(call, match->path_at, &path, &failure->err) < 0 ||
-      check_origin(call, failure) != 0 ||
-      auth_identify(call->request, &call->caller, &failure->err) < 0 ||
-      check_query(call, route, failure) != 0 ||
-      read_body(call, route, &body, failure) != 0)
+      check_origin(call, failure) < 0 ||
+      caller_identify(call->request, &call->caller, &failure->err) < 0 ||
+      check_query(call, route, failure) < 0 ||
+      read_body(call, route, &body, failure) < 0)
     return -1;
   log_set_task(call->task);
   return route->handle(call, &failure->err);
-}
-
-int call_take_place(struct call *call, struct err *err) {
-  if (!call->has_place && run_places_take(&call->metrics->places, err) < 0)
-    return -1;
-  call->has_place = true;
-  return 0;
-}
-
-void call_give_place(struct call *call) {
-  if (call->has_place)
-    run_places_give(&call->metrics->places);
-  call->has_place = false;
 }
 
 static void answer_failure(struct call *call, const struct failure *failure) {
@@ -197,7 +184,7 @@ static void go_on(struct call *call) {
   struct err err;
   CLEANUP(json_done) struct json *answer = NULL;
   log_set_run(run_ticket_id(call->unfinished));
-  if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) !=
+  if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) <
       0)
     log_warning("the run was not carried out: %s", err.text);
   run_ticket_free(call->unfinished);
@@ -210,26 +197,24 @@ static void serve(struct call *call, struct door *door) {
   int opened = request_open(call->request, door, &failure.err);
   reply_open(call->reply, call->request);
   log_set_request(call->request->id);
-  if (opened != 0 || check_host(call, &failure) != 0 ||
-      find_route(call, &match, &failure) != 0 ||
-      serve_route(call, &match, &failure) != 0)
+  if (opened < 0 || check_host(call, &failure) < 0 ||
+      find_route(call, &match, &failure) < 0 ||
+      serve_route(call, &match, &failure) < 0)
     answer_failure(call, &failure);
   log_request(call, match.route, started);
   reply_finish(call->reply);
-  count(call->metrics, call->reply->status);
+  count(&call->service->metrics, call->reply->status);
 }
 
-void dispatch(struct engine *engine, struct metrics *metrics,
-              struct broadcast *broadcast, struct door *door) {
+void dispatch(struct service *service, struct door *door) {
   struct request request;
   struct reply reply;
-  struct call call = {.engine = engine,
-                      .conf = engine_conf(engine),
-                      .metrics = metrics,
-                      .broadcast = broadcast,
+  struct call call = {.service = service,
+                      .engine = service->engine,
+                      .conf = engine_conf(service->engine),
                       .request = &request,
                       .reply = &reply};
-  atomic_fetch_add(&metrics->in_progress, 1);
+  atomic_fetch_add(&service->metrics.in_progress, 1);
   serve(&call, door);
   if (call.unfinished != NULL)
     go_on(&call);
@@ -237,7 +222,7 @@ void dispatch(struct engine *engine, struct metrics *metrics,
   json_free(call.details);
   reply_free(&reply);
   request_free(&request);
-  atomic_fetch_sub(&metrics->in_progress, 1);
+  atomic_fetch_sub(&service->metrics.in_progress, 1);
   log_set_request(NULL);
   log_set_task(NULL);
   log_set_run(NULL);

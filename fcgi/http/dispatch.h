@@ -3,14 +3,11 @@
 #ifndef CELLPOST_FCGI_HTTP_DISPATCH_H
 #define CELLPOST_FCGI_HTTP_DISPATCH_H
 
-#include "core/run/engine.h"
-#include "fcgi/handlers/metrics.h"
-#include "fcgi/live/broadcast.h"
+#include "fcgi/http/call.h"
 #include "fcgi/transport/door.h"
 
 /* Serves the one request that `door` holds, to its end, or until a broadcast
- * has it (NULL: there is none). Never fails: what goes wrong is answered. */
-void dispatch(struct engine *engine, struct metrics *metrics,
-              struct broadcast *broadcast, struct door *door);
+ * has it. Never fails: what goes wrong is answered. */
+void dispatch(struct service *service, struct door *door);
 
 #endif

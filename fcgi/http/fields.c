@@ -67,7 +67,7 @@ static int read_code(const struct json *value, struct field_code *member,
                      char wanted[WANTED_SIZE]) {
   if (json_kind(value) != JSON_STRING)
     return want(wanted, "a string");
-  if (refuse_nul(json_text(value), json_text_length(value), wanted) != 0)
+  if (refuse_nul(json_text(value), json_text_length(value), wanted) < 0)
     return -1;
   *member = (struct field_code){json_text(value), json_text_length(value)};
   return 0;

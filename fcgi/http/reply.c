@@ -62,7 +62,7 @@ void reply_text(struct reply *reply, int status, const char *type,
 static int reply_value(struct reply *reply, int status, const char *type,
                        const struct json *value, struct err *err) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
-  if (json_write(value, &text) != 0 || buf_byte(&text, '\n') != 0)
+  if (json_write(value, &text) < 0 || buf_byte(&text, '\n') < 0)
     return err_set(err, ERR_TOO_LARGE, "the answer is over %zu bytes",
                    text.limit);
   reply_text(reply, status, type, buf_string(&text), text.length);

@@ -1,5 +1,4 @@
-/* Which handler answers which method and path. The table stands in routes.c;
- * matching is pure. */
+/* Which handler answers which method and path. Pure. */
 #ifndef CELLPOST_FCGI_HTTP_ROUTER_H
 #define CELLPOST_FCGI_HTTP_ROUTER_H
 
@@ -8,7 +7,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "fcgi/http/handler.h"
+#include "fcgi/http/call.h"
 
 /* What a route takes as its body. */
 enum route_body {
@@ -26,9 +25,6 @@ struct route {
   const char *parameters; /* of the query, spaces between; NULL: none */
   bool quiet;             /* asked for all the time: no log line */
 };
-
-extern const struct route routes[];
-extern const size_t route_count;
 
 /* What a path matched. The texts are borrowed from the segments. */
 struct route_match {

@@ -1,31 +1,56 @@
+#include "fcgi/live/broadcast.h"
+
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/store/event.h"
-#include "fcgi/live/broadcast_private.h"
+#include "fcgi/live/audience.h"
 
 #define STACK_SIZE ((size_t)256 << 10)
+#define ROUND (20 * CLOCK_MS)
+/* A pause is so many times the processor time of the round before it: with very
+ * many watchers events come in larger pieces, less often. */
+#define ROUND_SHARE 3
+/* The log cannot be read: again after so long. */
+#define TROUBLE (1 * CLOCK_S)
 #define SWEEP (1 * CLOCK_S)
 #define KEEPALIVE (15 * CLOCK_S)
 /* Who takes nothing for so long is gone. */
 #define STALLED (60 * CLOCK_S)
 
+struct broadcast {
+  long most; /* watchers */
+  int wake;  /* eventfd */
+  int epoll;
+  pthread_t thread;
+  pthread_mutex_t mutex; /* guards the next two */
+  struct watcher *newcomers;
+  bool stopping;
+
+  /* the thread's own, but for the places */
+  struct audience audience;
+  struct frames *keepalive;
+  int64_t round_at, sweep_at;
+};
+
 bool broadcast_reserve(struct broadcast *broadcast) {
-  if (atomic_fetch_add(&broadcast->places, 1) < broadcast->most)
+  if (atomic_fetch_add(&broadcast->audience.places, 1) < broadcast->most)
     return true;
-  atomic_fetch_sub(&broadcast->places, 1);
+  atomic_fetch_sub(&broadcast->audience.places, 1);
   return false;
 }
 
 void broadcast_release(struct broadcast *broadcast) {
-  atomic_fetch_sub(&broadcast->places, 1);
+  atomic_fetch_sub(&broadcast->audience.places, 1);
 }
 
 static void wake(struct broadcast *broadcast) {
@@ -37,7 +62,7 @@ static void wake(struct broadcast *broadcast) {
 void broadcast_add(struct broadcast *broadcast, struct watcher *watcher,
                    struct frames *first) {
   watcher_queue(watcher, first);
-  frames_release(first);
+  watcher_frames_release(first);
   pthread_mutex_lock(&broadcast->mutex);
   bool stopping = broadcast->stopping;
   if (!stopping)
@@ -51,60 +76,40 @@ void broadcast_add(struct broadcast *broadcast, struct watcher *watcher,
   broadcast_release(broadcast);
 }
 
-static void look_after(struct broadcast *broadcast, struct watcher *watcher,
-                       int64_t now) {
-  int64_t silent = now - watcher->moved;
+static void look_after(void *context, struct watcher *watcher) {
+  struct broadcast *broadcast = context;
+  int64_t now = clock_monotonic_ns(), silent = now - watcher->moved;
   if (watcher->count != 0 && silent >= STALLED)
-    broadcast_leave(broadcast, watcher);
+    audience_leave(&broadcast->audience, watcher);
   else if (watcher->count == 0 && silent >= KEEPALIVE)
-    broadcast_give(broadcast, watcher, broadcast->keepalive, now);
+    audience_give(&broadcast->audience, watcher, broadcast->keepalive, now);
 }
 
-typedef void visit(struct broadcast *broadcast, struct watcher *watcher,
-                   int64_t now);
-
-static void visit_list(struct broadcast *broadcast, struct watcher *first,
-                       visit *each) {
-  int64_t now = clock_monotonic_ns();
-  struct watcher *watcher = NULL, *next = NULL;
-  DL_FOREACH_SAFE(first, watcher, next) { each(broadcast, watcher, now); }
-}
-
-static void visit_all(struct broadcast *broadcast, visit *each) {
-  struct group *group = NULL, *next = NULL;
-  visit_list(broadcast, broadcast->apart, each);
-  HASH_ITER(hh, broadcast->groups, group, next) {
-    visit_list(broadcast, group->watchers, each);
-  }
-}
-
-static void send_off(struct broadcast *broadcast, struct watcher *watcher,
-                     int64_t now) {
+static void send_off(void *context, struct watcher *watcher) {
+  struct broadcast *broadcast = context;
   watcher_end(watcher);
-  watcher_send(watcher, now);
-  broadcast_leave(broadcast, watcher);
+  watcher_send(watcher, clock_monotonic_ns());
+  audience_leave(&broadcast->audience, watcher);
 }
 
 static void admit(struct broadcast *broadcast, struct watcher *watcher) {
-  DL_APPEND(broadcast->apart, watcher);
-  atomic_fetch_add(&broadcast->metrics->watchers, 1);
   struct epoll_event event = {
       .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = watcher};
-  if (epoll_ctl(broadcast->epoll, EPOLL_CTL_ADD, watcher->socket, &event) < 0) {
+  audience_add(&broadcast->audience, watcher);
+  bool stays =
+      epoll_ctl(broadcast->epoll, EPOLL_CTL_ADD, watcher->socket, &event) == 0;
+  if (!stays)
     log_error("epoll_ctl: %s", strerror(errno));
-    broadcast_leave(broadcast, watcher);
-  } else if (!watcher_send(watcher, clock_monotonic_ns())) {
-    broadcast_leave(broadcast, watcher);
-  }
+  if (!stays || !watcher_send(watcher, clock_monotonic_ns()))
+    audience_leave(&broadcast->audience, watcher);
 }
 
 /* With nobody watching the log was not read: what came meanwhile is nobody's,
  * and each newcomer says from where it wants to know. */
 static void skip(struct broadcast *broadcast) {
   struct err err = {0};
-  int64_t oldest;
-  if (broadcast_is_idle(broadcast) &&
-      event_bounds(broadcast->store, &oldest, &broadcast->position, &err) < 0)
+  if (audience_is_idle(&broadcast->audience) &&
+      audience_skip_news(&broadcast->audience, &err) < 0)
     log_error("the live feed begins with what is old: %s", err.text);
 }
 
@@ -138,11 +143,11 @@ static void serve_socket(struct broadcast *broadcast, struct watcher *watcher,
     stays = watcher_send(watcher, clock_monotonic_ns());
   }
   if (!stays)
-    broadcast_leave(broadcast, watcher);
+    audience_leave(&broadcast->audience, watcher);
 }
 
 static int next_timeout(const struct broadcast *broadcast) {
-  if (broadcast_is_idle(broadcast))
+  if (audience_is_idle(&broadcast->audience))
     return -1;
   int64_t next = broadcast->round_at < broadcast->sweep_at
                      ? broadcast->round_at
@@ -150,14 +155,32 @@ static int next_timeout(const struct broadcast *broadcast) {
   return clock_poll_timeout(next);
 }
 
+static int64_t spent_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * CLOCK_S + time.tv_nsec;
+}
+
+static void do_round(struct broadcast *broadcast) {
+  struct err err = {0};
+  int64_t before = spent_ns();
+  if (audience_give_news(&broadcast->audience, &err) < 0) {
+    log_error("the live feed pauses: %s", err.text);
+    broadcast->round_at = clock_monotonic_ns() + TROUBLE;
+    return;
+  }
+  int64_t pause = ROUND_SHARE * (spent_ns() - before);
+  broadcast->round_at = clock_monotonic_ns() + (pause > ROUND ? pause : ROUND);
+}
+
 static void do_what_is_due(struct broadcast *broadcast) {
   if (clock_monotonic_ns() >= broadcast->round_at)
-    broadcast_round(broadcast);
+    do_round(broadcast);
   if (clock_monotonic_ns() >= broadcast->sweep_at) {
-    visit_all(broadcast, look_after);
+    audience_visit(&broadcast->audience, look_after, broadcast);
     broadcast->sweep_at = clock_monotonic_ns() + SWEEP;
   }
-  broadcast_tidy(broadcast);
+  audience_tidy(&broadcast->audience);
 }
 
 static void *run(void *context) {
@@ -175,11 +198,11 @@ static void *run(void *context) {
     }
     if (woken)
       going = take_newcomers(broadcast);
-    if (going && !broadcast_is_idle(broadcast))
+    if (going && !audience_is_idle(&broadcast->audience))
       do_what_is_due(broadcast);
   }
-  visit_all(broadcast, send_off);
-  broadcast_tidy(broadcast);
+  audience_visit(&broadcast->audience, send_off, broadcast);
+  audience_tidy(&broadcast->audience);
   return NULL;
 }
 
@@ -208,13 +231,13 @@ static int start_thread(struct broadcast *broadcast, struct err *err) {
 int broadcast_start(struct store *store, long most, struct metrics *metrics,
                     struct broadcast **ret, struct err *err) {
   struct broadcast *broadcast = mem_new(sizeof *broadcast);
-  broadcast->store = store;
   broadcast->most = most;
-  broadcast->metrics = metrics;
+  broadcast->audience.store = store;
+  broadcast->audience.metrics = metrics;
   pthread_mutex_init(&broadcast->mutex, NULL);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
   buf_text(&text, ": keepalive\n\n");
-  broadcast->keepalive = frames_new(&text, 0);
+  broadcast->keepalive = watcher_frames_new(&text, 0);
   *ret = broadcast;
   if (open_descriptors(broadcast, err) >= 0 &&
       start_thread(broadcast, err) >= 0)

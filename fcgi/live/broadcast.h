@@ -12,7 +12,7 @@
 
 #include "core/base/err.h"
 #include "core/store/store.h"
-#include "fcgi/handlers/metrics.h"
+#include "fcgi/http/metrics.h"
 #include "fcgi/live/watcher.h"
 
 struct broadcast;

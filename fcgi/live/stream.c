@@ -38,9 +38,9 @@ int stream_frame(enum accept_format format, const char *type,
     result |= alive ? 0 : json_write(content, out);
     result |= buf_text(out, "}\n");
   }
-  if (result != 0)
+  if (result < 0)
     buf_truncate(out, before);
-  return result == 0 ? 0 : -1;
+  return result;
 }
 
 static void start(struct stream *stream) {
@@ -103,7 +103,7 @@ static int queue_gap(struct stream *stream) {
     return 0;
   CLEANUP(json_done) struct json *content = json_object();
   json_set_integer(content, "dropped", stream->dropped);
-  if (stream_frame(stream->format, "gap", content, &stream->queue) != 0)
+  if (stream_frame(stream->format, "gap", content, &stream->queue) < 0)
     return -1;
   stream->dropped = 0;
   return 0;
@@ -114,8 +114,8 @@ void stream_event(struct stream *stream, const char *type,
   if (!stream->started)
     start_pump(stream);
   pthread_mutex_lock(&stream->mutex);
-  if (stream->queue.length >= STREAM_QUEUE || queue_gap(stream) != 0 ||
-      stream_frame(stream->format, type, content, &stream->queue) != 0)
+  if (stream->queue.length >= STREAM_QUEUE || queue_gap(stream) < 0 ||
+      stream_frame(stream->format, type, content, &stream->queue) < 0)
     stream->dropped++;
   pthread_cond_signal(&stream->changed);
   pthread_mutex_unlock(&stream->mutex);

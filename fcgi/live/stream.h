@@ -13,8 +13,8 @@
 #define CELLPOST_FCGI_LIVE_STREAM_H
 
 #include "core/json/json.h"
+#include "fcgi/http/accept.h"
 #include "fcgi/http/reply.h"
-#include "fcgi/transport/accept.h"
 
 /* Bytes not yet written, from which on events are dropped. The one event that
  * passes it is kept, whatever its size. */

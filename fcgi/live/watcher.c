@@ -20,7 +20,7 @@ enum { FCGI_VERSION = 1, FCGI_END_REQUEST = 3, FCGI_STDOUT = 6 };
 #define END_SIZE 24
 #define QUEUE_LEAST 8 /* a power of two, as every capacity */
 
-struct frames *frames_new(const struct buf *text, int64_t last) {
+struct frames *watcher_frames_new(const struct buf *text, int64_t last) {
   struct frames *frames = mem_new(sizeof *frames + text->length);
   frames->references = 1;
   frames->last = last;
@@ -29,7 +29,7 @@ struct frames *frames_new(const struct buf *text, int64_t last) {
   return frames;
 }
 
-void frames_release(struct frames *frames) {
+void watcher_frames_release(struct frames *frames) {
   if (--frames->references == 0)
     free(frames);
 }
@@ -55,7 +55,7 @@ static struct frames **place(const struct watcher *watcher, size_t index) {
 
 void watcher_free(struct watcher *watcher) {
   for (size_t i = 0; i < watcher->count; i++)
-    frames_release(*place(watcher, i));
+    watcher_frames_release(*place(watcher, i));
   free(watcher->queue);
   free(watcher->fences);
   mem_close_descriptor(&watcher->socket);
@@ -97,7 +97,7 @@ static void remove_last(struct watcher *watcher) {
   struct frames *frames = *place(watcher, watcher->count - 1);
   watcher->count--;
   watcher->queued -= frames->length;
-  frames_release(frames);
+  watcher_frames_release(frames);
 }
 
 static bool has_begun(const struct watcher *watcher) {
@@ -115,9 +115,9 @@ static void queue_gap(struct watcher *watcher) {
                 "this reader did not read as fast as events came; nothing is "
                 "lost, they go on behind `resume`");
   event_frame_own(0, "gap", content, &text);
-  struct frames *gap = frames_new(&text, 0);
+  struct frames *gap = watcher_frames_new(&text, 0);
   push(watcher, gap);
-  frames_release(gap);
+  watcher_frames_release(gap);
 }
 
 void watcher_drop(struct watcher *watcher) {
@@ -165,7 +165,7 @@ static void finish_first(struct watcher *watcher) {
   watcher->sent = 0;
   if (frames->last != 0)
     watcher->sent_last = frames->last;
-  frames_release(frames);
+  watcher_frames_release(frames);
 }
 
 /* As put, for the first of the queue. */

@@ -27,8 +27,8 @@ struct frames {
   size_t length;
   char bytes[];
 };
-struct frames *frames_new(const struct buf *text, int64_t last);
-void frames_release(struct frames *frames);
+struct frames *watcher_frames_new(const struct buf *text, int64_t last);
+void watcher_frames_release(struct frames *frames);
 
 struct watcher {
   int socket;

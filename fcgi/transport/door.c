@@ -23,7 +23,7 @@ struct door {
   struct buf written; /* CGI: waits for door_flush */
 };
 
-int door_init(void) { return FCGX_Init(); }
+int door_init(void) { return FCGX_Init() == 0 ? 0 : -1; }
 
 bool door_is_cgi(void) {
   return FCGX_IsCGI() && getenv("GATEWAY_INTERFACE") != NULL;
@@ -58,7 +58,7 @@ static void set_timeouts(int descriptor) {
 
 int door_accept(struct door *door) {
   int result = FCGX_Accept_r(&door->request);
-  if (result != 0)
+  if (result < 0)
     return result;
   door->failed = false;
   door->finished = false;
@@ -101,7 +101,7 @@ static int flush_cgi(struct door *door) {
 
 static int write_cgi(struct door *door, const char *bytes, size_t size) {
   struct err err;
-  if (door->written.length + size > CGI_CHUNK && flush_cgi(door) != 0)
+  if (door->written.length + size > CGI_CHUNK && flush_cgi(door) < 0)
     return -1;
   if (size > CGI_CHUNK)
     return fs_write_all(STDOUT_FILENO, bytes, size, &err);
@@ -124,7 +124,7 @@ int door_write(struct door *door, const void *bytes, size_t size) {
     return -1;
   int result = door->cgi ? write_cgi(door, bytes, size)
                          : write_fastcgi(door, bytes, size);
-  door->failed = result != 0;
+  door->failed = result < 0;
   return result;
 }
 
@@ -132,12 +132,12 @@ int door_flush(struct door *door) {
   if (door->failed || door->finished)
     return -1;
   int result = door->cgi ? flush_cgi(door) : FCGX_FFlush(door->request.out);
-  door->failed = result != 0;
+  door->failed = result < 0;
   return result;
 }
 
 int door_detach(struct door *door, int *request) {
-  if (door->cgi || door_flush(door) != 0)
+  if (door->cgi || door_flush(door) < 0)
     return -1;
   int socket = fcntl(door->request.ipcFd, F_DUPFD_CLOEXEC, 0);
   if (socket < 0)

@@ -15,7 +15,7 @@ struct door;
 
 /* Sets the library up. Before threads, and before the mask of signals is set:
  * it takes SIGPIPE, SIGTERM and SIGUSR1 over; writing to a peer that is gone
- * is an error afterwards, not a signal. 0 on success. */
+ * is an error afterwards, not a signal. -1: it cannot be set up. */
 int door_init(void);
 
 /* True when the process was started by a web server for one request: standard

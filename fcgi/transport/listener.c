@@ -78,7 +78,7 @@ static bool is_served_for_long(const struct sockaddr_un *address) {
 
 static int remove_stale(const struct sockaddr_un *address, struct err *err) {
   struct stat status;
-  if (lstat(address->sun_path, &status) != 0)
+  if (lstat(address->sun_path, &status) < 0)
     return errno == ENOENT ? 0
                            : err_errno(err, ERR_IO, errno, "cannot look at %s",
                                        address->sun_path);
@@ -88,7 +88,7 @@ static int remove_stale(const struct sockaddr_un *address, struct err *err) {
   if (is_served_for_long(address))
     return err_set(err, ERR_CONFLICT, "another process serves %s",
                    address->sun_path);
-  if (unlink(address->sun_path) != 0 && errno != ENOENT)
+  if (unlink(address->sun_path) < 0 && errno != ENOENT)
     return err_errno(err, ERR_IO, errno, "cannot remove %s", address->sun_path);
   return 0;
 }
@@ -101,9 +101,9 @@ static int bind_and_listen(int descriptor, const struct sockaddr_un *address,
   int result =
       bind(descriptor, (const struct sockaddr *)address, sizeof *address);
   umask(before);
-  if (result != 0)
+  if (result < 0)
     return err_errno(err, ERR_IO, errno, "cannot bind %s", address->sun_path);
-  if (listen(descriptor, LISTENER_BACKLOG) != 0)
+  if (listen(descriptor, LISTENER_BACKLOG) < 0)
     return err_errno(err, ERR_IO, errno, "cannot listen on %s",
                      address->sun_path);
   return 0;
@@ -117,7 +117,7 @@ static int lock_directory(const char *path, struct err *err) {
   int directory = fs_open_directory(dirname(copy), err);
   if (directory < 0)
     return -1;
-  while (flock(directory, LOCK_EX) != 0)
+  while (flock(directory, LOCK_EX) < 0)
     if (errno != EINTR)
       return err_errno(err, ERR_IO, errno, "cannot lock the directory of %s",
                        path);
@@ -135,7 +135,7 @@ static int make(const char *path, struct listener *ret, struct err *err) {
   if (lock < 0 || descriptor < 0 || remove_stale(&address, err) < 0 ||
       bind_and_listen(descriptor, &address, err) < 0)
     return -1;
-  if (stat(path, &status) != 0)
+  if (stat(path, &status) < 0)
     return err_errno(err, ERR_IO, errno, "cannot look at %s", path);
   *ret = (struct listener){.descriptor = mem_steal_descriptor(&descriptor),
                            .path = mem_copy_text(path),

@@ -64,7 +64,7 @@ static void read_host(char *text) {
 
 static void read_key(const char *text) {
   struct err err;
-  if (execute_check_key(text, &err) == 0)
+  if (execute_body_check_key(text, &err) == 0)
     check(strlen(text) <= 255 && strchr(text, ' ') == NULL);
 }
 

@@ -230,12 +230,12 @@ static void keys_are_visible_ascii(void **state) {
   memset(key, 'k', 256);
   key[256] = '\0';
   struct err err;
-  assert_int_equal(execute_check_key("7f-\"~!", &err), 0);
-  assert_int_equal(execute_check_key(key + 1, &err), 0);
-  assert_int_equal(execute_check_key(key, &err), -1);
-  assert_int_equal(execute_check_key("", &err), -1);
-  assert_int_equal(execute_check_key("a b", &err), -1);
-  assert_int_equal(execute_check_key("\xc3\xa9", &err), -1);
+  assert_int_equal(execute_body_check_key("7f-\"~!", &err), 0);
+  assert_int_equal(execute_body_check_key(key + 1, &err), 0);
+  assert_int_equal(execute_body_check_key(key, &err), -1);
+  assert_int_equal(execute_body_check_key("", &err), -1);
+  assert_int_equal(execute_body_check_key("a b", &err), -1);
+  assert_int_equal(execute_body_check_key("\xc3\xa9", &err), -1);
   assert_int_equal(err.kind, ERR_INVALID);
 }
 

@@ -219,9 +219,9 @@ static bool queue(struct line *line, char letter, size_t length, int64_t last) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_REQUEST_BODY);
   memset(buf_reserve(&text, length), letter, length);
   text.length = length;
-  struct frames *frames = frames_new(&text, last);
+  struct frames *frames = watcher_frames_new(&text, last);
   bool queued = watcher_queue(line->watcher, frames);
-  frames_release(frames);
+  watcher_frames_release(frames);
   return queued;
 }
 

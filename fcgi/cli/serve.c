@@ -1,0 +1,115 @@
+#include "fcgi/cli/serve.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/feed/publisher.h"
+#include "core/upkeep/routine.h"
+#include "fcgi/cli/privilege.h"
+#include "fcgi/handlers/routes.h"
+#include "fcgi/http/dispatch.h"
+#include "fcgi/live/broadcast.h"
+#include "fcgi/transport/server.h"
+
+/* For as long as the process lives, as its threads may. */
+static struct service service;
+
+static void start_log(const struct conf *conf) {
+  enum log_level level = LOG_LEVEL_INFO;
+  log_level_from_name(conf->log_level, &level);
+  log_init(STDERR_FILENO, level, "cellpost");
+}
+
+/* As many descriptors as the host lets us have. */
+static void raise_limits(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+    return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int open_service(const struct conf *conf, long threads,
+                        struct err *err) {
+  service.routes = routes;
+  service.route_count = routes_count;
+  metrics_open(&service.metrics, threads);
+  server_block_signals();
+  if (engine_open(conf, &service.engine, err) < 0)
+    return -1;
+  return engine_start(service.engine, err);
+}
+
+static void work(void *context, struct door *door) { dispatch(context, door); }
+
+/* Returns as server_drain, or -1. */
+static int serve_requests(const struct conf *conf, struct listener *listener,
+                          struct err *err) {
+  if (broadcast_start(engine_store(service.engine), (long)conf->watchers,
+                      &service.metrics, &service.broadcast, err) < 0)
+    return -1;
+  long threads =
+      server_start(listener, (long)conf->threads, work, &service, err);
+  if (threads < 0)
+    return -1;
+  metrics_open(&service.metrics, threads);
+  server_wait();
+  broadcast_stop(service.broadcast);
+  return server_drain();
+}
+
+static int serve_beside_upkeep(const struct conf *conf,
+                               struct listener *listener, struct err *err) {
+  struct routine *routine = NULL;
+  struct publisher *publisher = NULL;
+  struct store *store = engine_store(service.engine);
+  int result = routine_start(conf, store, &routine, err);
+  if (result == 0)
+    result = publisher_start(conf, store, &publisher, err);
+  if (result == 0)
+    result = serve_requests(conf, listener, err);
+  if (result < 0)
+    listener_stop(listener);
+  log_info("stopped");
+  if (result == 1)
+    _exit(EXIT_SUCCESS); /* threads still use everything */
+  publisher_stop(publisher);
+  routine_stop(routine);
+  return result;
+}
+
+int serve_fastcgi(const struct conf *conf, const char *argument,
+                  struct err *err) {
+  (void)argument;
+  struct listener listener;
+  start_log(conf);
+  raise_limits();
+  int root = privilege_drop(conf, err);
+  if (root < 0 || listener_open(conf->listen, &listener, err) < 0)
+    return -1;
+  if (root == 1)
+    log_warning("running as root, because the configuration says so");
+  if (open_service(conf, (long)conf->threads, err) < 0) {
+    listener_stop(&listener);
+    return -1;
+  }
+  int result = serve_beside_upkeep(conf, &listener, err);
+  engine_close(service.engine, 0);
+  listener_close(&listener);
+  return result;
+}
+
+/* Signals do not cut it off: the run would be lost. */
+int serve_cgi(const struct conf *conf, struct err *err) {
+  start_log(conf);
+  raise_limits();
+  if (privilege_drop(conf, err) < 0 || open_service(conf, 1, err) < 0)
+    return -1;
+  struct door *door = door_open_cgi();
+  dispatch(&service, door);
+  door_close(door);
+  engine_close(service.engine, 0);
+  return 0;
+}

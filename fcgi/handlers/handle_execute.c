@@ -1,0 +1,148 @@
+/* POST /v1/tasks/{task}/execute */
+#include <string.h>
+
+#include "core/base/crypto.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/run/run.h"
+#include "fcgi/handlers/execute_body.h"
+#include "fcgi/handlers/routes.h"
+#include "fcgi/http/accept.h"
+#include "fcgi/http/problem.h"
+#include "fcgi/live/stream.h"
+
+/* *keep owns what `body` borrows and the request does not have. */
+static int read_asked(struct call *call, struct execute_body *body,
+                      struct json **keep, struct err *err) {
+  const struct request *request = call->request;
+  if (call->body_is_code)
+    return execute_body_code(buf_string(&request->body), request->body.length,
+                             body, &call->details, err) < 0
+               ? -1
+               : execute_body_query(request->parameters,
+                                    request->parameter_count, body, keep,
+                                    &call->details, err);
+  if (request->parameter_count > 0)
+    return err_set(err, ERR_FIELD,
+                   "query parameter \"%.100s\": it belongs into the JSON body",
+                   request->parameters[0].name);
+  return execute_body_read(call->body, body, &call->details, err);
+}
+
+/* The digest tells a repeated request from another one with the same key. */
+static int read_key(const struct call *call, const char **key,
+                    char digest[CRYPTO_SHA256_HEX], struct err *err) {
+  const struct buf *bytes = &call->request->body;
+  *key = request_header(call->request, "HTTP_IDEMPOTENCY_KEY");
+  if (*key == NULL)
+    return request_has_header(call->request, "HTTP_IDEMPOTENCY_KEY")
+               ? execute_body_check_key("", err)
+               : 0;
+  crypto_sha256(buf_string(bytes), bytes->length, digest);
+  const char *query = strchr(call->request->target, '?');
+  if (query != NULL) {
+    CLEANUP(mem_free_pointer)
+    char *both = mem_format("%s%s", digest, query);
+    crypto_sha256(both, strlen(both), digest);
+  }
+  return execute_body_check_key(*key, err);
+}
+
+static int submit(struct call *call, const struct execute_body *body,
+                  struct run_ticket **ticket, struct err *err) {
+  char digest[CRYPTO_SHA256_HEX] = "";
+  struct run_request request = {.task = call->task,
+                                .body_sha256 = digest,
+                                .caller = call->caller.name,
+                                .address = call->caller.address,
+                                .request_id = call->request->id};
+  execute_body_fill(body, &request);
+  if (read_key(call, &request.idempotency_key, digest, err) < 0 ||
+      run_submit(call->engine, &request, ticket, err) < 0)
+    return -1;
+  atomic_fetch_add(&call->service->metrics.runs, 1);
+  log_set_run(run_ticket_id(*ticket));
+  if (run_ticket_is_repeat(*ticket))
+    reply_header(call->reply, "Idempotent-Replayed", "true");
+  return 0;
+}
+
+/* 202; the dispatcher then carries the run out. */
+static int answer_accepted(struct call *call, struct run_ticket *ticket,
+                           struct err *err) {
+  CLEANUP(json_done) struct json *answer = json_object();
+  CLEANUP(mem_free_pointer)
+  char *uri = mem_format("/v1/runs/%s", run_ticket_id(ticket));
+  json_set_text(answer, "run", run_ticket_id(ticket));
+  json_set_text(answer, "task", run_ticket_task(ticket));
+  json_set_text(answer, "status", "queued");
+  json_set_integer(answer, "position", run_ticket_position(ticket));
+  json_set_text(answer, "uri", uri);
+  reply_header(call->reply, "Location", uri);
+  return reply_json(call->reply, 202, answer, err);
+}
+
+static int answer_at_end(struct call *call, struct run_ticket *ticket,
+                         struct err *err) {
+  CLEANUP(json_done) struct json *answer = NULL;
+  if (run_perform(call->engine, ticket, NULL, &answer, &call->details, err) < 0)
+    return -1;
+  call_give_place(call);
+  return reply_json(call->reply, 200, answer, err);
+}
+
+static void send_event(void *stream, const char *type,
+                       const struct json *content) {
+  stream_event(stream, type, content);
+}
+
+/* A run that fails before its first event is answered by an ordinary problem
+ * document; afterwards the document is the last event. */
+static int end_stream(struct call *call, struct stream *stream, int result,
+                      const struct json *answer, const struct err *err) {
+  if (result == 0) {
+    stream_close(stream, "answer", answer);
+    return 0;
+  }
+  if (!stream_is_started(stream)) {
+    stream_close(stream, NULL, NULL);
+    return -1;
+  }
+  CLEANUP(json_done)
+  struct json *problem = problem_document(problem_status(err->kind), err,
+                                          call->request->id, call->details);
+  stream_close(stream, "problem", problem);
+  return 0;
+}
+
+static int answer_stream(struct call *call, struct run_ticket *ticket,
+                         enum accept_format format, struct err *err) {
+  struct stream *stream = stream_open(call->reply, format);
+  struct run_sink sink = {.context = stream, .event = send_event};
+  CLEANUP(json_done) struct json *answer = NULL;
+  int result =
+      run_perform(call->engine, ticket, &sink, &answer, &call->details, err);
+  /* A reader may be slow: until it has the end, the thread is held. */
+  result = end_stream(call, stream, result, answer, err);
+  call_give_place(call);
+  return result;
+}
+
+int handle_execute(struct call *call, struct err *err) {
+  struct execute_body body;
+  CLEANUP(json_done) struct json *keep = NULL;
+  CLEANUP(run_ticket_done) struct run_ticket *ticket = NULL;
+  if (read_asked(call, &body, &keep, err) < 0 ||
+      call_take_place(call, err) < 0 || submit(call, &body, &ticket, err) < 0)
+    return -1;
+  enum accept_format format =
+      accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
+  if (body.wait)
+    return format == ACCEPT_JSON ? answer_at_end(call, ticket, err)
+                                 : answer_stream(call, ticket, format, err);
+  if (answer_accepted(call, ticket, err) < 0)
+    return -1;
+  if (!run_ticket_is_repeat(ticket))
+    call->unfinished = MEM_STEAL(ticket);
+  return 0;
+}

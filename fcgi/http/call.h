@@ -1,0 +1,68 @@
+/* What a handler is given, and what it must do. */
+#ifndef CELLPOST_FCGI_HTTP_CALL_H
+#define CELLPOST_FCGI_HTTP_CALL_H
+
+#include "core/base/err.h"
+#include "core/conf/conf.h"
+#include "core/json/json.h"
+#include "core/run/engine.h"
+#include "core/run/run.h"
+#include "fcgi/http/caller.h"
+#include "fcgi/http/fields.h"
+#include "fcgi/http/metrics.h"
+#include "fcgi/http/reply.h"
+#include "fcgi/http/request.h"
+
+struct route;
+struct broadcast;
+
+/* What serves all requests of a process. */
+struct service {
+  struct engine *engine;
+  const struct route *routes;
+  size_t route_count;
+  struct broadcast *broadcast; /* NULL: the process serves one request */
+  struct metrics metrics;
+};
+
+struct call {
+  struct service *service;
+  struct engine *engine;
+  const struct conf *conf;
+  struct request *request;
+  struct reply *reply;
+  struct caller caller;
+  const char *task; /* from the path, a valid id; or NULL */
+  const char *run;
+  const char *path; /* the rest of the path, with slashes; or NULL */
+  /* The parsed JSON body, an object; NULL when there was none, or when the body
+   * is code. */
+  const struct json *body;
+  bool body_is_code;
+  bool has_place; /* call_take_place */
+  /* Set by a handler: a run that goes on after the answer; the call's. */
+  struct run_ticket *unfinished;
+  /* More members of the problem document, set before a failure; the call's. */
+  struct json *details;
+};
+
+/* Answers by one function of reply.h or of a stream and returns 0, or returns
+ * -1 with *err set and nothing written: the caller then writes the problem
+ * document. */
+typedef int handler(struct call *call, struct err *err);
+
+/* Reads the body, which may be absent, as fields_read does. */
+int call_read_fields(struct call *call, const struct field *fields,
+                     size_t count, void *target, struct err *err);
+
+/* For a handler, before it waits for a kernel or for a task's turn: takes one
+ * of the places for that (run_places.h), which is given back when nothing of
+ * the call goes on. ERR_UNAVAILABLE: all are taken.
+ *
+ * It gives the place back before it answers, if nothing goes on then: a client
+ * that sends one request after another would else find it taken by the one
+ * before. */
+int call_take_place(struct call *call, struct err *err);
+void call_give_place(struct call *call);
+
+#endif

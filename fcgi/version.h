@@ -1,7 +1,0 @@
-/* The version of the whole. */
-#ifndef CELLPOST_FCGI_VERSION_H
-#define CELLPOST_FCGI_VERSION_H
-
-#define CELLPOST_VERSION "0.1.0"
-
-#endif
