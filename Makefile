@@ -56,7 +56,9 @@ UNIT_TESTS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/t
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
-EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql core/*/*.py core/*/*/*.py))
+EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql)) \
+               core/ipykernel/probe.py $(wildcard core/keeper/zygote/*.py)
+SETUP       := core/ipykernel/load.py $(wildcard core/ipykernel/setup/*.py)
 
 # What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it
 # lives in a Python that is not.
@@ -73,9 +75,13 @@ ZYGOTE_CFLAGS  := -std=gnu17 $(WARNINGS) -O2 -D_FORTIFY_SOURCE=2 \
 
 all: $(PROGRAMS) ## build both programs
 
-$(BUILD)/embedded.c $(BUILD)/embedded.h &: tools/embed Makefile $(EMBEDDED)
+$(BUILD)/setup.py: tools/bundle $(SETUP)
 	$(Q)mkdir -p $(BUILD)
-	$(Q)tools/embed $(BUILD)/embedded.c $(BUILD)/embedded.h $(EMBEDDED)
+	$(Q)tools/bundle core/ipykernel/setup core/ipykernel/load.py > $@
+
+$(BUILD)/embedded.c $(BUILD)/embedded.h &: tools/embed Makefile $(EMBEDDED) $(BUILD)/setup.py
+	$(Q)tools/embed $(BUILD)/embedded.c $(BUILD)/embedded.h $(EMBEDDED) \
+	  core/ipykernel/setup=$(BUILD)/setup.py
 
 $(BUILD)/embedded.o: $(BUILD)/embedded.c
 	$(Q)$(CC) $(CFLAGS) -c $< -o $@

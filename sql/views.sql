@@ -193,3 +193,41 @@ SELECT mime,
   FROM artifacts
  GROUP BY mime
  ORDER BY bytes DESC;
+
+-- What was done that is no run, newest first.
+CREATE VIEW journal_by_time AS
+SELECT strftime('%Y-%m-%dT%H:%M:%S', journal.at / 1000000, 'unixepoch')
+         || printf('.%06dZ', journal.at % 1000000) AS at,
+       journal.kind,
+       journal.task,
+       journal.caller,
+       journal.address,
+       journal.content,
+       tokens.name AS token,
+       journal.request_id
+  FROM journal LEFT JOIN tokens ON tokens.id = journal.token
+ ORDER BY journal.id DESC;
+
+-- Tokens and what they are good for; whoever reads this learns none.
+CREATE VIEW token_overview AS
+SELECT name,
+       tenant,
+       hint,
+       scopes,
+       tasks,
+       limits,
+       CASE WHEN revoked_at IS NOT NULL THEN 'revoked'
+            WHEN expires_at <= unixepoch() * 1000000 THEN 'expired'
+            ELSE 'good' END AS state,
+       strftime('%Y-%m-%dT%H:%M:%SZ', created_at / 1000000, 'unixepoch')
+         AS created,
+       created_by,
+       strftime('%Y-%m-%dT%H:%M:%SZ', expires_at / 1000000, 'unixepoch')
+         AS expires,
+       strftime('%Y-%m-%dT%H:%M:%SZ', rotated_at / 1000000, 'unixepoch')
+         AS rotated,
+       strftime('%Y-%m-%dT%H:%M:%SZ', revoked_at / 1000000, 'unixepoch')
+         AS revoked,
+       strftime('%Y-%m-%dT%H:%M:%SZ', last_used_at / 1000000, 'unixepoch')
+         AS last_used
+  FROM tokens;

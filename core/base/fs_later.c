@@ -2,16 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include <uthash.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/worker.h"
 
 /* From the first note to the sync. What a sync itself takes comes on top. */
 #define PAUSE (500 * CLOCK_MS)
@@ -27,14 +25,10 @@ struct waiting {
 };
 
 struct fs_later {
-  pthread_t thread;
+  struct worker worker;
   fs_later_failed *failed;
   void *context;
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  /* under the mutex: */
-  struct waiting *first;
-  bool stop;
+  struct waiting *first; /* under the worker's mutex */
 };
 
 static void tell(const struct fs_later *later, int number, const char *what) {
@@ -63,46 +57,21 @@ static void sync_all(const struct fs_later *later, struct waiting *list) {
   }
 }
 
-/* The mutex is held. */
-static void wait_a_while(struct fs_later *later) {
-  int64_t until = clock_monotonic_ns() + PAUSE;
-  struct timespec end = {until / CLOCK_S, until % CLOCK_S};
-  int late = 0;
-  while (!later->stop && late == 0)
-    late = pthread_cond_timedwait(&later->changed, &later->mutex, &end);
-}
-
 static void *run(void *argument) {
   struct fs_later *later = argument;
-  pthread_mutex_lock(&later->mutex);
-  while (!later->stop || later->first != NULL) {
-    while (!later->stop && later->first == NULL)
-      pthread_cond_wait(&later->changed, &later->mutex);
-    if (!later->stop)
-      wait_a_while(later);
+  struct worker *worker = &later->worker;
+  pthread_mutex_lock(&worker->mutex);
+  while (!worker->stop || later->first != NULL) {
+    while (!worker->stop && later->first == NULL)
+      pthread_cond_wait(&worker->changed, &worker->mutex);
+    worker_wait_locked(worker, PAUSE);
     struct waiting *list = MEM_STEAL(later->first);
-    pthread_mutex_unlock(&later->mutex);
+    pthread_mutex_unlock(&worker->mutex);
     sync_all(later, list);
-    pthread_mutex_lock(&later->mutex);
+    pthread_mutex_lock(&worker->mutex);
   }
-  pthread_mutex_unlock(&later->mutex);
+  pthread_mutex_unlock(&worker->mutex);
   return NULL;
-}
-
-/* Signals are the main thread's. */
-static int start_thread(struct fs_later *later) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int number = pthread_create(&later->thread, NULL, run, later);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return number;
-}
-
-static void release(struct fs_later *later) {
-  pthread_cond_destroy(&later->changed);
-  pthread_mutex_destroy(&later->mutex);
-  free(later);
 }
 
 int fs_later_start(fs_later_failed *failed, void *context,
@@ -110,16 +79,10 @@ int fs_later_start(fs_later_failed *failed, void *context,
   struct fs_later *later = mem_new(sizeof *later);
   later->failed = failed;
   later->context = context;
-  pthread_mutex_init(&later->mutex, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&later->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  int number = start_thread(later);
-  if (number != 0) {
-    release(later);
-    return err_errno(err, ERR_UNAVAILABLE, number, "the thread that syncs");
+  if (worker_start(&later->worker, run, later, "the thread that syncs", err) <
+      0) {
+    free(later);
+    return -1;
   }
   *ret = later;
   return 0;
@@ -128,12 +91,8 @@ int fs_later_start(fs_later_failed *failed, void *context,
 void fs_later_stop(struct fs_later *later) {
   if (later == NULL)
     return;
-  pthread_mutex_lock(&later->mutex);
-  later->stop = true;
-  pthread_cond_signal(&later->changed);
-  pthread_mutex_unlock(&later->mutex);
-  pthread_join(later->thread, NULL);
-  release(later);
+  worker_stop(&later->worker);
+  free(later);
 }
 
 static int duplicate(int descriptor) {
@@ -151,7 +110,7 @@ static struct waiting *find_or_add(struct fs_later *later,
   one = mem_new(sizeof *one);
   *one = (struct waiting){.key = key, .file = -1, .directory = -1};
   HASH_ADD(hh, later->first, key, sizeof key, one);
-  pthread_cond_signal(&later->changed);
+  pthread_cond_signal(&later->worker.changed);
   return one;
 }
 
@@ -162,12 +121,12 @@ void fs_later_add(struct fs_later *later, const struct stat *key, int file,
     sync_one(later, file, directory);
     return;
   }
-  pthread_mutex_lock(&later->mutex);
+  pthread_mutex_lock(&later->worker.mutex);
   struct waiting *one = find_or_add(later, key);
   int before = one->file;
   one->file = copy;
   if (one->directory < 0)
     one->directory = duplicate(directory);
-  pthread_mutex_unlock(&later->mutex);
+  pthread_mutex_unlock(&later->worker.mutex);
   mem_close_descriptor(&before);
 }

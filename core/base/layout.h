@@ -14,7 +14,7 @@
  *        /jail.json, warm.json              what the keeper tells the app
  *        /kernels/<id>/                     the kernel's own, 0700:
  *                     /connection.json      and the ipc sockets that it names
- *                     /stack.txt, setup.txt written by ipykernel/setup.py
+ *                     /stack.txt, setup.txt written by ipykernel/setup
  *        /shims/<id>/                       the keeper's own, 0700:
  *                   /log.0, log.1, exit
  *        /turns/<task>.lock                 held by whoever runs a cell
@@ -52,7 +52,8 @@
 /* In a kernel's directory. */
 #define LAYOUT_CONNECTION "connection.json"
 #define LAYOUT_STACK "stack.txt"
-#define LAYOUT_SETUP "setup.txt" /* the digest of setup.py's source */
+#define LAYOUT_SETUP                                                           \
+  "setup.txt" /* the digest of the source of ipykernel/setup */
 
 /* In a shim's directory. */
 #define LAYOUT_LOG "log" /* ".0" and ".1", see core/process/log_ring.h */

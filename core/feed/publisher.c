@@ -2,14 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -17,6 +14,7 @@
 #include "core/base/layout.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/worker.h"
 #include "core/feed/channel_name.h"
 #include "core/feed/event_frame.h"
 #include "core/feed/redis.h"
@@ -34,10 +32,7 @@ struct publisher {
   const struct conf *conf;
   struct store *store;
   char *password;
-  pthread_t thread;
-  pthread_mutex_t mutex;
-  pthread_cond_t stopped;
-  bool stop; /* guarded by the mutex */
+  struct worker worker;
 
   /* the thread's own */
   int lock; /* descriptor; -1: not opened */
@@ -47,19 +42,6 @@ struct publisher {
   int64_t retry_pause;
   bool complained;
 };
-
-/* False: it is time to stop. */
-static bool wait_for(struct publisher *publisher, int64_t pause) {
-  int64_t until = clock_monotonic_ns() + pause;
-  struct timespec end = {until / CLOCK_S, until % CLOCK_S};
-  pthread_mutex_lock(&publisher->mutex);
-  int late = 0;
-  while (!publisher->stop && late == 0)
-    late = pthread_cond_timedwait(&publisher->stopped, &publisher->mutex, &end);
-  bool go_on = !publisher->stop;
-  pthread_mutex_unlock(&publisher->mutex);
-  return go_on;
-}
 
 static void read_position(struct publisher *publisher) {
   char text[POSITION_SIZE + 1] = "";
@@ -184,7 +166,7 @@ static int64_t complete_round(struct publisher *publisher) {
 
 static void *run(void *argument) {
   struct publisher *publisher = argument;
-  while (wait_for(publisher, complete_round(publisher)))
+  while (worker_wait(&publisher->worker, complete_round(publisher)))
     continue;
   return NULL;
 }
@@ -223,22 +205,8 @@ static int check(struct publisher *publisher, struct err *err) {
 static void release(struct publisher *publisher) {
   redis_close(publisher->redis);
   mem_close_descriptor(&publisher->lock);
-  pthread_cond_destroy(&publisher->stopped);
-  pthread_mutex_destroy(&publisher->mutex);
   free(publisher->password);
   free(publisher);
-}
-
-/* Signals are the main thread's. */
-static int start_thread(struct publisher *publisher, struct err *err) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int number = pthread_create(&publisher->thread, NULL, run, publisher);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return number == 0
-             ? 0
-             : err_errno(err, ERR_INTERNAL, number, "the publisher's thread");
 }
 
 int publisher_start(const struct conf *conf, struct store *store,
@@ -251,13 +219,9 @@ int publisher_start(const struct conf *conf, struct store *store,
   publisher->store = store;
   publisher->lock = -1;
   publisher->retry_pause = RETRY_FIRST;
-  pthread_mutex_init(&publisher->mutex, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&publisher->stopped, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  if (check(publisher, err) < 0 || start_thread(publisher, err) < 0) {
+  if (check(publisher, err) < 0 ||
+      worker_start(&publisher->worker, run, publisher, "the publisher's thread",
+                   err) < 0) {
     release(publisher);
     return -1;
   }
@@ -268,10 +232,6 @@ int publisher_start(const struct conf *conf, struct store *store,
 void publisher_stop(struct publisher *publisher) {
   if (publisher == NULL)
     return;
-  pthread_mutex_lock(&publisher->mutex);
-  publisher->stop = true;
-  pthread_cond_signal(&publisher->stopped);
-  pthread_mutex_unlock(&publisher->mutex);
-  pthread_join(publisher->thread, NULL);
+  worker_stop(&publisher->worker);
   release(publisher);
 }

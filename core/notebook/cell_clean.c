@@ -178,7 +178,7 @@ struct json *cell_clean_output(const struct json *output) {
   return NULL;
 }
 
-static struct json *clean_outputs(const struct json *outputs) {
+struct json *cell_clean_outputs(const struct json *outputs) {
   struct json *clean = json_array();
   for (size_t i = 0; i < json_length(outputs); i++) {
     struct json *output = cell_clean_output(json_at(outputs, i));
@@ -206,7 +206,7 @@ struct json *cell_clean(const struct json *cell) {
   if (code) {
     json_set(clean, "execution_count",
              clean_count(json_get(cell, "execution_count")));
-    json_set(clean, "outputs", clean_outputs(json_get(cell, "outputs")));
+    json_set(clean, "outputs", cell_clean_outputs(json_get(cell, "outputs")));
   } else if (json_has(cell, "attachments")) {
     json_set(clean, "attachments",
              clean_attachments(json_get(cell, "attachments")));

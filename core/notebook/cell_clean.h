@@ -19,6 +19,8 @@ struct json *cell_clean(const struct json *cell);
 
 /* An output of a code cell; NULL when it is none that the schema knows. */
 struct json *cell_clean_output(const struct json *output);
+/* All of them but those. */
+struct json *cell_clean_outputs(const struct json *outputs);
 
 /* Unique strings, not empty and without a comma. */
 struct json *cell_clean_tags(const struct json *tags);

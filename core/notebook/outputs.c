@@ -2,6 +2,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/notebook/cell_clean.h"
 #include "core/notebook/mimebundle.h"
 
 static bool is_same_stream(const struct json *a, const struct json *b) {
@@ -27,15 +28,6 @@ static struct json *joined(const struct json *outputs, size_t from, size_t to) {
   return output;
 }
 
-void outputs_append(struct json *outputs, struct json *output) {
-  size_t count = json_length(outputs);
-  json_push(outputs, output);
-  if (count == 0 || !is_same_stream(json_at(outputs, count - 1), output))
-    return;
-  json_replace_at(outputs, count - 1, joined(outputs, count - 1, count + 1));
-  json_remove_at(outputs, count, 1);
-}
-
 struct json *outputs_join(const struct json *outputs) {
   struct json *all = json_array();
   size_t count = json_length(outputs), end;
@@ -49,40 +41,19 @@ struct json *outputs_join(const struct json *outputs) {
   return all;
 }
 
-static struct json *comparable_data(const struct json *data) {
-  struct json *result = json_object();
-  void *state = NULL;
-  const char *mime;
-  struct json *value;
-  while (json_next(data, &state, &mime, &value))
-    json_set(result, mime,
-             mimebundle_is_json(mime) ? json_share(value)
-                                      : mimebundle_text(value));
-  return result;
-}
-
 /* A copy with its texts as single strings. */
 static struct json *comparable(const struct json *output, bool counts) {
-  struct json *copy = json_object();
-  void *state = NULL;
-  const char *key;
-  struct json *value;
-  while (json_next(output, &state, &key, &value))
-    json_set(copy, key, json_share(value));
-  if (json_has(output, "name"))
-    json_set(copy, "text", mimebundle_plain_text(json_get(output, "text")));
-  if (json_has(output, "data"))
-    json_set(copy, "data", comparable_data(json_get(output, "data")));
-  if (!counts)
+  struct json *copy = cell_clean_output(output);
+  if (copy != NULL && !counts)
     json_remove(copy, "execution_count");
-  return copy;
+  return copy == NULL ? json_share(output) : copy;
 }
 
 static struct json *normal(const struct json *outputs, bool counts) {
-  struct json *result = json_array();
+  CLEANUP(json_done) struct json *all = json_array();
   for (size_t i = 0; i < json_length(outputs); i++)
-    outputs_append(result, comparable(json_at(outputs, i), counts));
-  return result;
+    json_push(all, comparable(json_at(outputs, i), counts));
+  return outputs_join(all);
 }
 
 bool outputs_agree(const struct json *a, const struct json *b, bool counts) {

@@ -10,10 +10,6 @@
 
 #include "core/json/json.h"
 
-/* Appends an output (takes the reference), joined to the last one where both
- * are of one stream. */
-void outputs_append(struct json *outputs, struct json *output);
-
 /* All outputs joined; the caller's. Nothing of `outputs` is changed. */
 struct json *outputs_join(const struct json *outputs);
 

@@ -7,6 +7,7 @@
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/ipykernel/ipykernel.h"
 #include "core/run/engine_private.h"
 #include "core/run/quiet.h"
 #include "core/store/task.h"
@@ -15,7 +16,8 @@
 /* A kernel that has been set up says so in a file of its directory: another
  * process of ours may have been here, or the kernel was set up before we met it
  * (a zygote does that with the very same source). What the file says is the
- * kernel's word, like all that setup.py has done: it harms nobody else. */
+ * kernel's word, like all else that the setup has done: it harms nobody else.
+ */
 static bool is_set_up(const struct lease *lease, const char *digest) {
   CLEANUP(mem_close_descriptor)
   int directory = fs_open_directory(lease->kernel.directory, NULL);
@@ -32,17 +34,17 @@ static int compose_setup(const struct lease *lease, const char *source,
   const char *directory = lease->kernel.directory;
   buf_format(out,
              "getattr(__import__('sys'), '_cellpost_setup', '') == '%s' or "
-             "exec(",
+             "(lambda names: (exec(",
              digest);
   json_write_string(source, strlen(source), out);
-  buf_text(out, ", {'directory': ");
+  buf_text(out, ", names), names['set_up'](");
   json_write_string(directory, strlen(directory), out);
-  return buf_format(out, ", 'digest': '%s'})", digest);
+  return buf_format(out, ")))({'digest': '%s'})", digest);
 }
 
 static int set_up_python(struct lease *lease, int64_t deadline,
                          struct err *err) {
-  const char *source = embedded_find("core/ipykernel/setup.py")->text;
+  const char *source = embedded_find(IPYKERNEL_SETUP)->text;
   char digest[CRYPTO_SHA256_HEX];
   crypto_sha256(source, strlen(source), digest);
   if (is_set_up(lease, digest)) {

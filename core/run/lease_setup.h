@@ -4,10 +4,10 @@
 
 #include "core/run/lease.h"
 
-/* Python kernels: registers the stack dump and shortens the flush interval
- * (setup.py). A new kernel then runs the task's init_code; a failure of that is
- * told in lease->note and does not stop the run. Fails only when the kernel
- * does not answer. */
+/* Sets a Python kernel up (core/ipykernel/ipykernel.h), unless it has been set
+ * up. A new kernel then runs the task's init_code; a failure of that is told in
+ * lease->note and does not stop the run. Fails only when the kernel does not
+ * answer. */
 int lease_setup(struct engine *engine, struct lease *lease, int64_t deadline_ns,
                 struct err *err);
 

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/store/access/journal.h"
 #include "core/store/database/pool.h"
 #include "core/store/database/record.h"
 #include "core/store/event.h"
@@ -63,6 +64,17 @@ static int must_make(struct db *db, const char *id, const char *kernelspec,
   return 0;
 }
 
+/* The log of events, which is trimmed, and the journal, which stays. */
+static int note_made(struct db *db, const char *id, const char *kernelspec,
+                     const char *created_by, int64_t at, struct err *err) {
+  CLEANUP(json_done) struct json *content = json_object();
+  json_set_text(content, "kernelspec", kernelspec);
+  json_set_text(content, "created_by", created_by);
+  if (event_note(db, "task_event_created", id, at, err) < 0)
+    return -1;
+  return journal_add(db, "task.created", id, content, err);
+}
+
 int task_put(struct store *store, const char *id, const char *kernelspec,
              const struct json *settings, const char *created_by,
              struct err *err) {
@@ -80,7 +92,7 @@ int task_put(struct store *store, const char *id, const char *kernelspec,
   statement_bind_text(statement, "created_by", created_by);
   statement_bind_integer(statement, "created_at", now);
   if (statement_run(statement, err) < 0 ||
-      event_note(write.db, "task_event_created", id, now, err) < 0 ||
+      note_made(write.db, id, kernelspec, created_by, now, err) < 0 ||
       write_commit(&write, err) < 0)
     return -1;
   return 1;
@@ -133,7 +145,8 @@ int task_delete(struct store *store, const char *id, struct err *err) {
     return -1;
   if (changed == 0)
     return err_set(err, ERR_NOT_FOUND, "no such task");
-  if (event_note(write.db, "task_event_deleted", id, now, err) < 0)
+  if (event_note(write.db, "task_event_deleted", id, now, err) < 0 ||
+      journal_add(write.db, "task.deleted", id, NULL, err) < 0)
     return -1;
   return write_commit(&write, err);
 }

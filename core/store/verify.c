@@ -8,6 +8,7 @@
 
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
+#include "core/store/access/journal.h"
 #include "core/store/database/db.h"
 #include "core/store/database/migrate.h"
 #include "core/store/database/record.h"
@@ -247,6 +248,8 @@ static int check_all(struct db *db, int64_t *runs, struct err *err) {
   int result = check_structure(db, err);
   if (result == 0)
     result = check_chains(db, err);
+  if (result == 0)
+    result = journal_check(db, err);
   return result == 0 ? check_ended(db, runs, err) : result;
 }
 

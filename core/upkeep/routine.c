@@ -1,13 +1,11 @@
 #include "core/upkeep/routine.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/worker.h"
 #include "core/upkeep/gc.h"
 
 #define FIRST_S 60.0
@@ -15,24 +13,9 @@
 struct routine {
   const struct conf *conf;
   struct store *store;
-  pthread_t thread;
-  pthread_mutex_t mutex;
-  pthread_cond_t stopped;
-  atomic_bool stop; /* set under the mutex */
+  struct worker worker;
+  atomic_bool stop; /* for a clean-up that is under way */
 };
-
-/* False: it is time to stop. */
-static bool wait_for(struct routine *routine, double seconds) {
-  int64_t until = clock_monotonic_ns() + (int64_t)(seconds * (double)CLOCK_S);
-  struct timespec end = {until / CLOCK_S, until % CLOCK_S};
-  pthread_mutex_lock(&routine->mutex);
-  int late = 0;
-  while (!atomic_load(&routine->stop) && late == 0)
-    late = pthread_cond_timedwait(&routine->stopped, &routine->mutex, &end);
-  bool go_on = !atomic_load(&routine->stop);
-  pthread_mutex_unlock(&routine->mutex);
-  return go_on;
-}
 
 static void clean_up(struct routine *routine) {
   struct gc_report report;
@@ -53,27 +36,11 @@ static void *run(void *argument) {
   struct routine *routine = argument;
   double interval = routine->conf->interval;
   double pause = interval < FIRST_S ? interval : FIRST_S;
-  while (wait_for(routine, pause)) {
+  while (worker_wait(&routine->worker, (int64_t)(pause * (double)CLOCK_S))) {
     clean_up(routine);
     pause = interval;
   }
   return NULL;
-}
-
-/* Signals are the main thread's. */
-static int start_thread(struct routine *routine) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int number = pthread_create(&routine->thread, NULL, run, routine);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return number;
-}
-
-static void release(struct routine *routine) {
-  pthread_cond_destroy(&routine->stopped);
-  pthread_mutex_destroy(&routine->mutex);
-  free(routine);
 }
 
 int routine_start(const struct conf *conf, struct store *store,
@@ -84,16 +51,10 @@ int routine_start(const struct conf *conf, struct store *store,
   struct routine *routine = mem_new(sizeof *routine);
   routine->conf = conf;
   routine->store = store;
-  pthread_mutex_init(&routine->mutex, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&routine->stopped, &monotonic);
-  pthread_condattr_destroy(&monotonic);
-  int number = start_thread(routine);
-  if (number != 0) {
-    release(routine);
-    return err_errno(err, ERR_UNAVAILABLE, number, "the clean-up thread");
+  if (worker_start(&routine->worker, run, routine, "the clean-up thread", err) <
+      0) {
+    free(routine);
+    return -1;
   }
   *ret = routine;
   return 0;
@@ -102,10 +63,7 @@ int routine_start(const struct conf *conf, struct store *store,
 void routine_stop(struct routine *routine) {
   if (routine == NULL)
     return;
-  pthread_mutex_lock(&routine->mutex);
   atomic_store(&routine->stop, true);
-  pthread_cond_signal(&routine->stopped);
-  pthread_mutex_unlock(&routine->mutex);
-  pthread_join(routine->thread, NULL);
-  release(routine);
+  worker_stop(&routine->worker);
+  free(routine);
 }

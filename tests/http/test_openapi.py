@@ -26,12 +26,18 @@ def resolve(value):
     return value
 
 
+def source(name):
+    """The program's file of this name, in whichever room it stands."""
+    (path,) = (ROOT / "fcgi").rglob(name)
+    return path.read_text()
+
+
 def parameters(operation, where):
     return {one["name"] for one in map(resolve, operation.get("parameters", [])) if one["in"] == where}
 
 
 def test_the_routes_are_those_of_the_program():
-    text = (ROOT / "fcgi" / "handlers" / "routes.c").read_text()
+    text = source("routes.c")
     routes = {(method, path): (body, names) for method, path, body, names in ROUTE.findall(text)}
     assert len(routes) == text.count('{"'), "a route that this test does not read"
     assert {(method, path) for method, path, _ in OPERATIONS} == set(routes)
@@ -50,7 +56,7 @@ def test_the_bodies_have_the_fields_of_the_program():
     tables = {"Execute": ("execute_body.c", "fields"), "TaskSettings": ("handle_tasks.c", "settings_fields"),
               "Restart": ("handle_tasks.c", "restart_fields"), "Markdown": ("handle_cells.c", "cell_fields")}  # fmt: skip
     for schema, (file, table) in tables.items():
-        text = (ROOT / "fcgi" / "handlers" / file).read_text()
+        text = source(file)
         rows = text.split(f"{table}[] = {{", 1)[1].split("};", 1)[0]
         known = set(re.findall(r'\{"(\w+)", FIELD_', rows))
         assert known and set(DOCUMENT["components"]["schemas"][schema]["properties"]) == known, schema

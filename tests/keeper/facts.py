@@ -3,6 +3,7 @@ different in every kernel is left out or put in other words by the test."""
 
 import hashlib
 import json
+import subprocess
 
 from conftest import ROOT
 
@@ -117,15 +118,18 @@ import json as _json
 print(_json.dumps(look(), default=str))
 '''
 
-SETUP = (ROOT / "core/ipykernel/setup.py").read_text()
+SETUP = subprocess.run(
+    [ROOT / "tools/bundle", ROOT / "core/ipykernel/setup", ROOT / "core/ipykernel/load.py"],
+    check=True, capture_output=True, text=True,
+).stdout
 
 
 def set_up(kernel):
     """What the app does when it meets a kernel (core/run/lease_setup.c)."""
     digest = hashlib.sha256(SETUP.encode()).hexdigest()
-    given = {"directory": kernel.told["directory"], "digest": digest}
     return kernel.run(
-        f"print(getattr(__import__('sys'), '_cellpost_setup', '') == {digest!r} or exec({SETUP!r}, {given!r}))"
+        f"print(getattr(__import__('sys'), '_cellpost_setup', '') == {digest!r} or (lambda names: "
+        f"(exec({SETUP!r}, names), names['set_up']({kernel.told['directory']!r}))[1])({{'digest': {digest!r}}}))"
     )
 
 

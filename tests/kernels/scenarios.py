@@ -5,6 +5,7 @@ cell's first line. `busy` has been published when it is called; all the rest is
 its own: execute_input (kernel.begin), outputs, reply and idle.
 """
 
+import functools
 import os
 import random
 import signal
@@ -21,11 +22,22 @@ def scenario(function):
     return function
 
 
+def cell(body):
+    """Registers the body of a good cell: one that begins and finishes."""
+
+    @functools.wraps(body)
+    def play(kernel, request, *words):
+        kernel.begin(request)
+        body(kernel, request, *words)
+        kernel.finish(request)
+
+    return scenario(play)
+
+
 @scenario
 def reply_first(kernel, request, gap="0.05"):
     """Reply, a gap, then idle."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.reply(request)
     kernel.later(float(gap), lambda: kernel.status("idle", request))
 
@@ -33,8 +45,7 @@ def reply_first(kernel, request, gap="0.05"):
 @scenario
 def idle_first(kernel, request, gap="0.05"):
     """Idle, a gap, then the reply."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.status("idle", request)
     kernel.later(float(gap), lambda: kernel.reply(request))
 
@@ -51,16 +62,14 @@ def output_between(kernel, request):
 @scenario
 def no_idle(kernel, request):
     """A good reply, but idle never comes."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.reply(request)
 
 
 @scenario
 def no_reply(kernel, request):
     """Idle comes, but no reply ever."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.status("idle", request)
 
 
@@ -82,8 +91,7 @@ def dropped_input(kernel, request):
 @scenario
 def no_status(kernel, request):
     """A reply without status."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.answer(kernel.shell, "execute_reply",
                   {"execution_count": kernel.count}, request)
     kernel.status("idle", request)
@@ -130,8 +138,7 @@ def aborted_once(kernel, request):
     if kernel.seen[request.content["code"]] == 1:
         aborted_always(kernel, request)
         return
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.finish(request)
 
 
@@ -146,16 +153,14 @@ def aborted_always(kernel, request):
 @scenario
 def busy(kernel, request):
     """Runs until it is interrupted; serves control meanwhile."""
-    kernel.begin(request)
-    kernel.stream("busy\n", request)
+    kernel.begin(request, "busy\n")
     kernel.wait_for_interrupt(request)
 
 
 @scenario
 def stuck(kernel, request):
     """Runs for ever, serves nothing and ignores SIGINT."""
-    kernel.begin(request)
-    kernel.stream("stuck\n", request)
+    kernel.begin(request, "stuck\n")
     while True:
         time.sleep(3600)
 
@@ -163,8 +168,7 @@ def stuck(kernel, request):
 @scenario
 def die(kernel, request, how="7", after="0.1"):
     """Prints, then exits with that code (or dies by SIGNAL, e.g. SIGKILL)."""
-    kernel.begin(request)
-    kernel.stream("last words\n", request)
+    kernel.begin(request, "last words\n")
 
     def end():
         if how.startswith("SIG"):
@@ -177,8 +181,7 @@ def die(kernel, request, how="7", after="0.1"):
 @scenario
 def die_after_reply(kernel, request, after="0.05"):
     """Replies, then dies without idle."""
-    kernel.begin(request)
-    kernel.stream("out\n", request)
+    kernel.begin(request, "out\n")
     kernel.reply(request)
     kernel.later(float(after), lambda: os._exit(7))
 
@@ -201,16 +204,14 @@ def ask_exit_only(kernel, request, keep="no"):
                                      "keepkernel": keep == "keep"}])
 
 
-@scenario
+@cell
 def unknown_types(kernel, request):
     """Message types that nobody has heard of, on every channel."""
-    kernel.begin(request)
     kernel.publish("never_heard_of", {"a": 1}, request)
     kernel.publish("debug_event", {"event": "x"}, request)
     kernel.answer(kernel.shell, "never_heard_of_reply", {}, request)
     kernel.answer(kernel.stdin, "never_heard_of_request", {}, request)
     kernel.stream("out\n", request)
-    kernel.finish(request)
 
 
 @scenario
@@ -247,100 +248,82 @@ def extra_keys(kernel, request):
     kernel.status("idle", request)
 
 
-@scenario
+@cell
 def not_a_number(kernel, request):
     """NaN, Infinity and numbers beyond 64 bits, as bare words in the JSON."""
-    kernel.begin(request)
     kernel.publish(
         "display_data",
         b'{"data":{"application/json":{"a":NaN,"b":-Infinity,"c":1e999,'
         b'"d":123456789012345678901234567890},"text/plain":"nan"},'
         b'"metadata":{},"transient":{}}', request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def invalid_utf8(kernel, request):
     """A raw 0xFF, a surrogate in three bytes and a lone surrogate escape."""
-    kernel.begin(request)
     kernel.publish("stream", b'{"name":"stdout","text":"a\xff b\xed\xa0\x80 '
                    b'c\\ud800 \\u0000d\\n"}', request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def empty_parent(kernel, request):
     """Output without a parent in the middle of a cell."""
-    kernel.begin(request)
     kernel.stream("nobody's\n")
     kernel.stream("mine\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def foreign_parent(kernel, request):
     """Output of a request that nobody here made."""
-    kernel.begin(request)
     kernel.stream("foreign\n", parent={"msg_id": "somebody_else_1",
                                        "session": "somebody_else",
                                        "msg_type": "execute_request"})
     kernel.stream("mine\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def previous_parent(kernel, request):
     """Late output of the cell before, in the middle of this one."""
-    kernel.begin(request)
     kernel.stream("late from before\n", kernel.previous)
     kernel.stream("mine\n", request)
-    kernel.finish(request)
 
 
 @scenario
 def late(kernel, request, after="0.3"):
     """Output with this cell's parent after its end."""
-    kernel.begin(request)
-    kernel.stream("on time\n", request)
+    kernel.begin(request, "on time\n")
     kernel.finish(request)
     kernel.later(float(after), lambda: kernel.stream("late\n", request))
 
 
-@scenario
+@cell
 def huge(kernel, request, megabytes="80"):
     """One stream message of that size."""
-    kernel.begin(request)
     kernel.stream("x" * (int(megabytes) << 20), request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def flood(kernel, request, count="10000", size="100"):
     """That many stream messages without a pause, numbered."""
-    kernel.begin(request)
     for number in range(int(count)):
         kernel.stream(f"{number} ".ljust(int(size) - 1, ".") + "\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def bad_signatures(kernel, request):
     """Forged messages between the good ones: an output, an idle, a reply."""
     forged = b"0" * 64
-    kernel.begin(request)
     kernel.stream("forged\n", request, signature=forged)
     kernel.publish("status", {"execution_state": "idle"}, request,
                    signature=forged)
     kernel.answer(kernel.shell, "execute_reply", {"status": "error"}, request,
                   signature=forged)
     kernel.stream("good\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def broken_messages(kernel, request):
     """No delimiter, too few frames, no JSON, no msg_type, too many frames."""
-    kernel.begin(request)
     good = kernel.frames("stream", {"name": "stdout", "text": "broken\n"},
                          request.header)
     for frames in ([b"x"], [b""], good[:5], good[1:], good[:1]):
@@ -351,92 +334,73 @@ def broken_messages(kernel, request):
     kernel.publish("stream", {}, request, header={})
     kernel.publisher.send_multipart(good + [b"buffer"] * 600)
     kernel.stream("good\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def buffers(kernel, request, count="3"):
     """A message with binary frames behind its content."""
-    kernel.begin(request)
     kernel.publish("stream", {"name": "stdout", "text": "out\n"}, request,
                    buffers=[bytes(range(256))] * int(count))
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def no_topic(kernel, request):
     """iopub messages without any frame in front of the delimiter."""
-    kernel.begin(request)
     kernel.publish("iopub_welcome", {"subscription": ""}, topic=False)
     kernel.publish("stream", {"name": "stdout", "text": "out\n"}, request,
                    topic=False)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def new_session(kernel, request):
     """The kernel's session changes in the middle of a cell."""
-    kernel.begin(request)
     kernel.session = uuid.uuid4().hex
     kernel.stream("out\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def comm_open(kernel, request, target="unknown.target"):
     """Opens a comm; the client should close it (see comms-closed)."""
-    kernel.begin(request)
     kernel.publish("comm_open", {"comm_id": uuid.uuid4().hex,
                                  "target_name": target, "data": {}}, request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def comms_closed(kernel, request):
     """Prints how many comms the client has closed."""
-    kernel.begin(request)
     kernel.stream(f"{len(kernel.closed_comms)}\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def clear_now(kernel, request):
     """Output, clear_output(wait=False), output: only the second stays."""
-    kernel.begin(request)
     kernel.stream("first\n", request)
     kernel.publish("clear_output", {"wait": False}, request)
     kernel.stream("second\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def clear_wait(kernel, request):
     """Output, clear_output(wait=True), output: only the second stays."""
-    kernel.begin(request)
     kernel.stream("first\n", request)
     kernel.publish("clear_output", {"wait": True}, request)
     kernel.stream("second\n", request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def clear_pending(kernel, request):
     """clear_output(wait=True) with nothing behind it: the output stays."""
-    kernel.begin(request)
     kernel.stream("first\n", request)
     kernel.publish("clear_output", {"wait": True}, request)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def clear_then_update(kernel, request):
     """clear_output(wait=True), then only an update: both outputs stay."""
-    kernel.begin(request)
     kernel.stream("first\n", request)
     display(kernel, request, "d1", "old")
     kernel.publish("clear_output", {"wait": True}, request)
     display(kernel, request, "d1", "new", "update_display_data")
-    kernel.finish(request)
 
 
 def display(kernel, request, name, text, kind="display_data"):
@@ -444,20 +408,16 @@ def display(kernel, request, name, text, kind="display_data"):
                           "transient": {"display_id": name}}, request)
 
 
-@scenario
+@cell
 def display_id(kernel, request, name="shared", text="shown"):
     """A display that can be updated."""
-    kernel.begin(request)
     display(kernel, request, name, text)
-    kernel.finish(request)
 
 
-@scenario
+@cell
 def update_display(kernel, request, name="shared", text="updated"):
     """Updates a display, which may be that of an earlier cell."""
-    kernel.begin(request)
     display(kernel, request, name, text, "update_display_data")
-    kernel.finish(request)
 
 
 @scenario
@@ -503,11 +463,10 @@ WORDS = ["", "a", "line\n", "50%\r", "\b\b", "\x1b[31mred\x1b[0m", "\U0001f600",
          "x" * 5000, "\r\n", "two\nlines\n", "\x00", "\ue000"]
 
 
-@scenario
+@cell
 def arbitrary(kernel, request, seed, count="60"):
     """Messages of all kinds in an order that the seed decides."""
     generator = random.Random(int(seed))
-    kernel.begin(request)
     for _ in range(int(count)):
         parent = generator.choice([request] * 8 + [None])
         kind = generator.choice(
@@ -525,4 +484,3 @@ def arbitrary(kernel, request, seed, count="60"):
         if kind == "execute_result":
             content["execution_count"] = kernel.count
         kernel.publish(kind, content, parent)
-    kernel.finish(request)

@@ -264,9 +264,12 @@ class Kernel:
             self.run_python(request, code)
         self.previous = request
 
-    def begin(self, request):
+    def begin(self, request, text=""):
+        """execute_input, and what the cell prints first."""
         self.publish("execute_input", {"code": request.content["code"],
                                        "execution_count": self.count}, request)
+        if text:
+            self.stream(text, request)
 
     def run_python(self, request, code):
         self.begin(request)

@@ -32,7 +32,7 @@ struct place {
 };
 
 MAYBE_UNUSED static struct place make_place(void) {
-  struct place place = {.path = "/tmp/cellpost-test-writer-XXXXXX"};
+  struct place place = {.path = "/tmp/cellpost-test-notebook-XXXXXX"};
   assert_non_null(mkdtemp(place.path));
   place.directory = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   assert_true(place.directory >= 0);

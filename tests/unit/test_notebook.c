@@ -4,29 +4,68 @@
 
 #include <sys/wait.h>
 
-static void good(int result, const struct err *err) {
+/* A task's directory and its notebook, new for each test. */
+static struct place place;
+static struct notebook *notebook;
+static struct err err;
+/* Those of the tests that have ended. */
+static struct place ended[64];
+static size_t ended_count;
+
+static int set_up(void **state) {
+  (void)state;
+  place = make_place();
+  notebook = open_notebook(&place);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  notebook_done(&notebook);
+  assert_true(ended_count < COUNT_OF(ended));
+  ended[ended_count++] = place;
+  return 0;
+}
+
+/* nbformat judges what all the tests have left. */
+static int judge(void **state) {
+  CLEANUP(buf_free) struct buf command = BUF_INIT(BUF_SMALL);
+  buf_text(&command, "/usr/bin/python3 tests/unit/check_notebook.py --same");
+  for (size_t i = 0; i < ended_count; i++)
+    buf_format(&command, " %s/" NOTEBOOK, ended[i].path);
+  int result = system(buf_string(&command));
+  while (ended_count > 0)
+    remove_place(&ended[--ended_count]);
+  if (later != NULL)
+    stop_later(state);
+  return result;
+}
+
+static void good(int result) {
   if (result < 0)
-    fail_msg("%s", err->text);
+    fail_msg("%s", err.text);
 }
 
-static void append(struct notebook *notebook, const char *id,
-                   const char *source, const char *text) {
+/* Opens the notebook anew, as another process or a later one does. */
+static void open_anew(void) {
+  notebook_close(notebook);
+  notebook = open_notebook(&place);
+}
+
+static void append(const char *id, const char *source, const char *text) {
   CLEANUP(json_done) struct json *outputs = text == NULL ? NULL : stream(text);
   const struct code_cell cell = code_cell(id, source, outputs);
-  struct err err = {0};
-  good(notebook_append_code(notebook, &cell, &err), &err);
+  good(notebook_append_code(notebook, &cell, &err));
 }
 
-static void replace(struct notebook *notebook, const char *id,
-                    const char *source, const char *text) {
+static void replace(const char *id, const char *source, const char *text) {
   CLEANUP(json_done) struct json *outputs = text == NULL ? NULL : stream(text);
   const struct code_cell cell = code_cell(id, source, outputs);
-  struct err err = {0};
-  good(notebook_replace_code(notebook, &cell, &err), &err);
+  good(notebook_replace_code(notebook, &cell, &err));
 }
 
-static void check_file(const struct place *place, const char *expected) {
-  CLEANUP(mem_free_pointer) char *text = get_file(place, NOTEBOOK);
+static void check_file(const char *expected) {
+  CLEANUP(mem_free_pointer) char *text = get_file(&place, NOTEBOOK);
   assert_string_equal(text, expected);
 }
 
@@ -39,9 +78,7 @@ static void check_file(const struct place *place, const char *expected) {
 
 static void an_empty_notebook(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  check_file(&place, START "]\n}\n");
+  check_file(START "]\n}\n");
   assert_int_equal(notebook_cells(notebook), 0);
   assert_int_equal(notebook_size(notebook), strlen(START "]\n}\n"));
   assert_false(notebook_is_stale(notebook));
@@ -51,34 +88,24 @@ static void an_empty_notebook(void **state) {
   assert_int_equal(status.st_mode & 0777, 0644);
   notebook_done(&notebook);
   assert_null(notebook);
-  remove_place(&place);
 }
 
 static void cells_follow_each_other(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
-  good(notebook_append_markdown(notebook, "a", "one", 3, &err), &err);
-  check_file(&place, START "\n" MARKDOWN("a", "one") "\n ]\n}\n");
-  good(notebook_append_markdown(notebook, "b", "two", 3, &err), &err);
-  good(notebook_append_markdown(notebook, "c", "three", 5, &err), &err);
-  check_file(&place, START "\n" MARKDOWN("a", "one") ",\n" MARKDOWN(
-                         "b", "two") ",\n" MARKDOWN("c", "three") "\n ]\n}\n");
+  good(notebook_append_markdown(notebook, "a", "one", 3, &err));
+  check_file(START "\n" MARKDOWN("a", "one") "\n ]\n}\n");
+  good(notebook_append_markdown(notebook, "b", "two", 3, &err));
+  good(notebook_append_markdown(notebook, "c", "three", 5, &err));
+  check_file(START "\n" MARKDOWN("a", "one") ",\n" MARKDOWN(
+      "b", "two") ",\n" MARKDOWN("c", "three") "\n ]\n}\n");
   assert_int_equal(notebook_cells(notebook), 3);
   assert_true(notebook_has_cell(notebook, "b"));
   assert_false(notebook_has_cell(notebook, "d"));
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
 static void ids_must_be_valid_and_new(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
-  append(notebook, "a", "1", NULL);
+  append("a", "1", NULL);
   CLEANUP(mem_free_pointer) char *before = get_file(&place, NOTEBOOK);
   struct code_cell cell = code_cell("a", "2", NULL);
   assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
@@ -89,9 +116,7 @@ static void ids_must_be_valid_and_new(void **state) {
   cell.id = "unknown";
   assert_int_equal(notebook_replace_code(notebook, &cell, &err), -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
-  check_file(&place, before);
-  notebook_close(notebook);
-  remove_place(&place);
+  check_file(before);
 }
 
 static const char *source_of(const struct json *root, size_t index) {
@@ -101,18 +126,16 @@ static const char *source_of(const struct json *root, size_t index) {
 
 static void replacing_any_cell_keeps_the_others(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  append(notebook, "a", "1", "x\n");
-  append(notebook, "b", "2", "y\n");
-  append(notebook, "c", "3", "z\n");
+  append("a", "1", "x\n");
+  append("b", "2", "y\n");
+  append("c", "3", "z\n");
   const char *const sources[] = {"a longer source", "s", "", "another"};
   const char *const ids[] = {"b", "a", "c", "b", "c", "a"};
   const char *now[] = {"1", "2", "3"};
   for (size_t i = 0; i < 24; i++) {
     const char *id = ids[i % COUNT_OF(ids)];
     const char *source = sources[i % COUNT_OF(sources)];
-    replace(notebook, id, source, i % 3 == 0 ? "more\nlines\n" : NULL);
+    replace(id, source, i % 3 == 0 ? "more\nlines\n" : NULL);
     now[id[0] - 'a'] = *source == '\0' ? NULL : source;
     CLEANUP(json_done) struct json *root = parse_notebook(&place);
     assert_int_equal(json_length(json_get(root, "cells")), 3);
@@ -123,9 +146,6 @@ static void replacing_any_cell_keeps_the_others(void **state) {
         assert_string_equal(source_of(root, j), now[j]);
     }
   }
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
 /* The bytes that one operation writes. */
@@ -142,39 +162,31 @@ static void replacing_any_cell_keeps_the_others(void **state) {
 
 static void a_cell_costs_its_own_bytes(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
   CLEANUP(mem_free_pointer) char *large = mem_array(1000001, 1);
   memset(large, 'x', 1000000);
-  append(notebook, "large", large, NULL);
-  append(notebook, "a", "1", NULL);
-  append(notebook, "b", "1", NULL);
+  append("large", large, NULL);
+  append("a", "1", NULL);
+  append("b", "1", NULL);
   /* An append writes the cell before it into the spare, too. */
-  assert_true(BYTES_OF(append(notebook, "c", "1", NULL)) < 700);
-  assert_true(BYTES_OF(replace(notebook, "c", "12", NULL)) < 700);
-  assert_true(BYTES_OF(replace(notebook, "c", "123", NULL)) < 350);
-  assert_true(BYTES_OF(replace(notebook, "c", "", NULL)) < 350);
+  assert_true(BYTES_OF(append("c", "1", NULL)) < 700);
+  assert_true(BYTES_OF(replace("c", "12", NULL)) < 700);
+  assert_true(BYTES_OF(replace("c", "123", NULL)) < 350);
+  assert_true(BYTES_OF(replace("c", "", NULL)) < 350);
   /* An older one is rewritten from there on, and no more. */
-  assert_true(BYTES_OF(replace(notebook, "a", "2", NULL)) < 1400);
-  assert_true(BYTES_OF(append(notebook, "d", "1", NULL)) < 1400);
-  assert_true(BYTES_OF(append(notebook, "e", "1", NULL)) < 700);
-  notebook_close(notebook);
+  assert_true(BYTES_OF(replace("a", "2", NULL)) < 1400);
+  assert_true(BYTES_OF(append("d", "1", NULL)) < 1400);
+  assert_true(BYTES_OF(append("e", "1", NULL)) < 700);
   /* Nor does it cost more after the process was started anew. */
-  notebook = open_notebook(&place);
-  assert_true(BYTES_OF(append(notebook, "f", "1", NULL)) < 700);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
+  open_anew();
+  assert_true(BYTES_OF(append("f", "1", NULL)) < 700);
 }
 
 static void a_slow_reader_sees_one_whole_version(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
   char id[40];
   for (int i = 0; i < 40; i++) {
     snprintf(id, sizeof id, "cell-%d", i);
-    append(notebook, id, "print(1)", "1\n");
+    append(id, "print(1)", "1\n");
     CLEANUP(mem_free_pointer) char *seen = get_file(&place, NOTEBOOK);
     int reader = openat(place.directory, NOTEBOOK, O_RDONLY);
     struct notebook_counters before, after;
@@ -182,10 +194,10 @@ static void a_slow_reader_sees_one_whole_version(void **state) {
     for (int j = 0; j < 4; j++) {
       char more[40];
       snprintf(more, sizeof more, "more-%d-%d", i, j);
-      append(notebook, more, "print(2)", "2\n");
-      replace(notebook, more, "3", NULL);
+      append(more, "print(2)", "2\n");
+      replace(more, "3", NULL);
     }
-    replace(notebook, id, "4", NULL);
+    replace(id, "4", NULL);
     notebook_counters(&after);
     assert_int_equal(after.copied, before.copied + 1);
     assert_int_equal(after.appended, before.appended + 8);
@@ -196,42 +208,32 @@ static void a_slow_reader_sees_one_whole_version(void **state) {
   }
   CLEANUP(json_done) struct json *root = parse_notebook(&place);
   assert_int_equal(json_length(json_get(root, "cells")), 200);
-  notebook_close(notebook);
-  remove_place(&place);
 }
 
 static void another_name_of_a_version_keeps_it(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  append(notebook, "a", "1", NULL);
+  append("a", "1", NULL);
   CLEANUP(mem_free_pointer) char *seen = get_file(&place, NOTEBOOK);
   assert_int_equal(
       linkat(place.directory, NOTEBOOK, place.directory, "backup", 0), 0);
   for (int i = 0; i < 5; i++) {
     char id[40];
     snprintf(id, sizeof id, "more-%d", i);
-    append(notebook, id, "2", NULL);
+    append(id, "2", NULL);
   }
   CLEANUP(mem_free_pointer) char *kept = get_file(&place, "backup");
   assert_string_equal(kept, seen);
-  notebook_close(notebook);
-  remove_place(&place);
 }
 
 static void the_kernel_is_set_once(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
-  append(notebook, "a", "1", NULL);
-  append(notebook, "b", "2", NULL);
+  append("a", "1", NULL);
+  append("b", "2", NULL);
   CLEANUP(json_done)
   struct json *info =
       parse_text("{\"name\": \"python\", \"version\": \"3.11.2\"}");
   good(notebook_set_kernel(notebook, "python3", "Python 3", "python", info,
-                           &err),
-       &err);
+                           &err));
   CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *metadata = json_get(root, "metadata");
   assert_string_equal(
@@ -242,27 +244,19 @@ static void the_kernel_is_set_once(void **state) {
   struct notebook_counters before, after;
   notebook_counters(&before);
   good(notebook_set_kernel(notebook, "python3", "Python 3", "python", info,
-                           &err),
-       &err);
+                           &err));
   notebook_counters(&after);
   assert_int_equal(after.bytes, before.bytes);
-  replace(notebook, "a", "changed", NULL);
-  append(notebook, "c", "3", NULL);
-  good(notebook_set_kernel(notebook, "ir", "R", "R", NULL, &err), &err);
-  replace(notebook, "b", "changed too", NULL);
-  notebook_close(notebook);
-  notebook = open_notebook(&place);
+  replace("a", "changed", NULL);
+  append("c", "3", NULL);
+  good(notebook_set_kernel(notebook, "ir", "R", "R", NULL, &err));
+  replace("b", "changed too", NULL);
+  open_anew();
   assert_int_equal(notebook_cells(notebook), 3);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
 static void an_older_display_is_updated(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
   CLEANUP(json_done)
   struct json *outputs =
       parse_text("[{\"output_type\": \"stream\", \"name\": \"stdout\", "
@@ -270,12 +264,12 @@ static void an_older_display_is_updated(void **state) {
                  "{\"output_type\": \"execute_result\", \"execution_count\": 4,"
                  "\"data\": {\"text/plain\": \"1\"}, \"metadata\": {}}]");
   const struct code_cell cell = code_cell("old", "h", outputs);
-  good(notebook_append_code(notebook, &cell, &err), &err);
-  append(notebook, "new", "h.update(2)", NULL);
+  good(notebook_append_code(notebook, &cell, &err));
+  append("new", "h.update(2)", NULL);
   CLEANUP(json_done)
   struct json *data =
       parse_text("{\"text/plain\": \"2\", \"text/html\": \"<b>\\n2\"}");
-  good(notebook_update_output(notebook, "old", 1, data, NULL, &err), &err);
+  good(notebook_update_output(notebook, "old", 1, data, NULL, &err));
   CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *output =
       json_at(json_get(json_at(json_get(root, "cells"), 0), "outputs"), 1);
@@ -293,23 +287,17 @@ static void an_older_display_is_updated(void **state) {
   assert_int_equal(notebook_update_output(notebook, "x", 0, data, NULL, &err),
                    -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
 static void late_outputs_are_marked(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
-  append(notebook, "old", "start()", "now\n");
-  append(notebook, "new", "1", NULL);
+  append("old", "start()", "now\n");
+  append("new", "1", NULL);
   CLEANUP(json_done) struct json *late = stream("late\n");
-  good(notebook_add_late(notebook, "old", late, &err), &err);
+  good(notebook_add_late(notebook, "old", late, &err));
   json_set_text(json_at(late, 0), "name", "stderr");
-  good(notebook_add_late(notebook, "old", late, &err), &err);
-  good(notebook_add_late(notebook, "new", late, &err), &err);
+  good(notebook_add_late(notebook, "old", late, &err));
+  good(notebook_add_late(notebook, "new", late, &err));
   CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *cell = json_at(json_get(root, "cells"), 0);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
@@ -322,53 +310,44 @@ static void late_outputs_are_marked(void **state) {
   const struct json *mark = json_get(json_get(cell, "metadata"), "cellpost");
   assert_true(json_as_boolean(json_get(mark, "late"), false));
   assert_string_equal(json_get_text(mark, "run"), "old");
-  good(notebook_append_markdown(notebook, "m", "x", 1, &err), &err);
+  good(notebook_append_markdown(notebook, "m", "x", 1, &err));
   assert_int_equal(notebook_add_late(notebook, "m", late, &err), -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
 static void a_status_or_the_outputs_are_set_alone(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  struct err err = {0};
-  append(notebook, "old", "start()", "now\n");
-  append(notebook, "new", "1", NULL);
+  append("old", "start()", "now\n");
+  append("new", "1", NULL);
   CLEANUP(json_done) struct json *before = parse_notebook(&place);
-  good(notebook_set_status(notebook, "old", "lost", &err), &err);
+  good(notebook_set_status(notebook, "old", "lost", &err));
   CLEANUP(json_done) struct json *after = parse_notebook(&place);
   struct json *cell = json_at(json_get(before, "cells"), 0);
   struct json *ours = json_get(json_get(cell, "metadata"), "cellpost");
   json_set_text(ours, "status", "lost");
   assert_true(json_equal(before, after));
   CLEANUP(json_done) struct json *outputs = stream("other\n");
-  good(notebook_set_outputs(notebook, "old", outputs, &err), &err);
+  good(notebook_set_outputs(notebook, "old", outputs, &err));
   CLEANUP(json_done) struct json *other = parse_notebook(&place);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   json_write(json_get(json_at(json_get(other, "cells"), 0), "outputs"), &text);
   assert_string_equal(buf_string(&text),
                       "[{\"name\":\"stdout\",\"output_type\":\"stream\","
                       "\"text\":[\"other\\n\"]}]");
-  good(notebook_append_markdown(notebook, "m", "x", 1, &err), &err);
+  good(notebook_append_markdown(notebook, "m", "x", 1, &err));
   assert_int_equal(notebook_set_outputs(notebook, "m", outputs, &err), -1);
   assert_int_equal(notebook_set_status(notebook, "m", "lost", &err), -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
   assert_int_equal(notebook_set_status(notebook, "none", "lost", &err), -1);
   assert_int_equal(err.kind, ERR_NOT_FOUND);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
 }
 
-static void run_in_child(void (*act)(const struct place *place),
-                         const struct place *place) {
+static void run_in_child(void (*act)(void)) {
   pid_t child = fork();
   if (child == 0) {
     later = NULL; /* its thread is not in this process */
-    act(place);
+    open_anew();
+    act();
     _exit(0);
   }
   int status;
@@ -376,92 +355,63 @@ static void run_in_child(void (*act)(const struct place *place),
   assert_int_equal(status, 0);
 }
 
-static void append_one(const struct place *place) {
-  struct notebook *notebook = open_notebook(place);
-  append(notebook, "theirs", "1", NULL);
-  notebook_close(notebook);
-}
+static void append_one(void) { append("theirs", "1", NULL); }
 
-static void append_and_rewrite(const struct place *place) {
-  struct notebook *notebook = open_notebook(place);
-  replace(notebook, "mine", "2", NULL);
-  replace(notebook, "mine", "1", NULL);
-  notebook_close(notebook);
+static void rewrite(void) {
+  replace("mine", "2", NULL);
+  replace("mine", "1", NULL);
 }
 
 static void another_process_is_noticed(void **state) {
   (void)state;
-  static void (*const acts[])(const struct place *) = {append_one,
-                                                       append_and_rewrite};
+  append("mine", "1", NULL);
+  static void (*const acts[])(void) = {append_one, rewrite};
   for (size_t i = 0; i < COUNT_OF(acts); i++) {
-    struct place place = make_place();
-    struct notebook *notebook = open_notebook(&place);
-    append(notebook, "mine", "1", NULL);
     assert_false(notebook_is_stale(notebook));
-    run_in_child(acts[i], &place);
+    run_in_child(acts[i]);
     assert_true(notebook_is_stale(notebook));
     CLEANUP(mem_free_pointer) char *theirs = get_file(&place, NOTEBOOK);
-    struct err err = {0};
     const struct code_cell cell = code_cell("x", "1", NULL);
     assert_int_equal(notebook_append_code(notebook, &cell, &err), -1);
     assert_int_equal(err.kind, ERR_CONFLICT);
     CLEANUP(json_done) struct json *late = stream("late");
     assert_int_equal(notebook_add_late(notebook, "mine", late, &err), -1);
     assert_int_equal(err.kind, ERR_CONFLICT);
-    check_file(&place, theirs);
-    notebook_close(notebook);
-    notebook = open_notebook(&place);
-    append(notebook, "again", "1", NULL);
-    replace(notebook, "mine", "3", NULL);
-    notebook_close(notebook);
-    check_with_nbformat(&place);
-    remove_place(&place);
+    check_file(theirs);
+    open_anew();
+    append(i == 0 ? "again" : "and-again", "1", NULL);
+    replace("mine", "3", NULL);
   }
 }
 
 static void a_file_that_went_away_is_noticed(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = open_notebook(&place);
-  append(notebook, "a", "1", NULL);
+  append("a", "1", NULL);
   unlinkat(place.directory, NOTEBOOK, 0);
   assert_true(notebook_is_stale(notebook));
-  notebook_close(notebook);
-  notebook = open_notebook(&place);
+  open_anew();
   assert_int_equal(notebook_cells(notebook), 0);
-  append(notebook, "b", "1", NULL);
-  append(notebook, "c", "1", NULL);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
+  append("b", "1", NULL);
+  append("c", "1", NULL);
 }
 
 static void with_sync_the_same_is_written(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct notebook *notebook = NULL;
-  struct err err = {0};
-  good(notebook_open(place.directory, FS_SYNC_DATA, &notebook, NULL, &err),
-       &err);
-  append(notebook, "a", "1", "x\n");
-  append(notebook, "b", "1", "x\n");
-  replace(notebook, "a", "2", NULL);
-  notebook_close(notebook);
-  check_with_nbformat(&place);
-  remove_place(&place);
+  notebook_done(&notebook);
+  good(notebook_open(place.directory, FS_SYNC_DATA, &notebook, NULL, &err));
+  append("a", "1", "x\n");
+  append("b", "1", "x\n");
+  replace("a", "2", NULL);
 }
 
 static void a_filesystem_can_be_asked(void **state) {
   (void)state;
-  struct place place = make_place();
-  struct err err = {0};
-  good(notebook_probe(place.directory, &err), &err);
+  good(notebook_probe(place.directory, &err));
   assert_int_equal(count_files(&place, "probe"), 0);
   int processes = open("/proc/self", O_RDONLY | O_DIRECTORY);
   assert_int_equal(notebook_probe(processes, &err), -1);
   assert_int_equal(err.kind, ERR_IO);
   close(processes);
-  remove_place(&place);
 }
 
 /* Random operations against a model of sources; sometimes the notebook is
@@ -480,7 +430,7 @@ static void random_source(char source[static 64]) {
   source[length] = '\0';
 }
 
-static void random_step(struct model *model, struct notebook *notebook) {
+static void random_step(struct model *model) {
   char id[40];
   bool add =
       model->count == 0 || (model->count < MODEL_CELLS && rand() % 8 == 0);
@@ -490,13 +440,13 @@ static void random_step(struct model *model, struct notebook *notebook) {
   random_source(model->sources[index]);
   snprintf(id, sizeof id, "cell-%zu", index);
   if (add)
-    append(notebook, id, model->sources[index], "x\n");
+    append(id, model->sources[index], "x\n");
   else
-    replace(notebook, id, model->sources[index], rand() % 2 ? "y\nz" : NULL);
+    replace(id, model->sources[index], rand() % 2 ? "y\nz" : NULL);
 }
 
-static void check_model(const struct model *model, const struct place *place) {
-  CLEANUP(json_done) struct json *root = parse_notebook(place);
+static void check_model(const struct model *model) {
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
   assert_int_equal(json_length(json_get(root, "cells")), model->count);
   for (size_t i = 0; i < model->count; i++)
     assert_string_equal(source_of(root, i), model->sources[i]);
@@ -506,13 +456,11 @@ static void random_operations_agree_with_a_model(void **state) {
   (void)state;
   srand(20260101);
   for (int round = 0; round < 6; round++) {
-    struct place place = make_place();
-    struct notebook *notebook = open_notebook(&place);
     struct model model = {.count = 0};
     int reader = -1;
     for (int i = 0; i < 300; i++) {
-      random_step(&model, notebook);
-      check_model(&model, &place);
+      random_step(&model);
+      check_model(&model);
       if (rand() % 10 == 0) {
         mem_close_descriptor(&reader);
         reader = openat(place.directory, NOTEBOOK, O_RDONLY);
@@ -520,41 +468,41 @@ static void random_operations_agree_with_a_model(void **state) {
       if (rand() % 10 == 0)
         mem_close_descriptor(&reader);
       if (rand() % 15 == 0) {
-        notebook_close(notebook);
         if (rand() % 3 == 0)
           unlinkat(place.directory, ".notebook.index", 0);
-        notebook = open_notebook(&place);
+        open_anew();
         assert_int_equal(notebook_cells(notebook), model.count);
       }
     }
     mem_close_descriptor(&reader);
-    notebook_close(notebook);
-    check_with_nbformat(&place);
-    remove_place(&place);
+    tear_down(NULL);
+    set_up(NULL);
   }
 }
 
+#define TEST(name_) cmocka_unit_test_setup_teardown(name_, set_up, tear_down)
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(an_empty_notebook),
-      cmocka_unit_test(cells_follow_each_other),
-      cmocka_unit_test(ids_must_be_valid_and_new),
-      cmocka_unit_test(replacing_any_cell_keeps_the_others),
-      cmocka_unit_test(a_cell_costs_its_own_bytes),
-      cmocka_unit_test(a_slow_reader_sees_one_whole_version),
-      cmocka_unit_test(another_name_of_a_version_keeps_it),
-      cmocka_unit_test(the_kernel_is_set_once),
-      cmocka_unit_test(an_older_display_is_updated),
-      cmocka_unit_test(late_outputs_are_marked),
-      cmocka_unit_test(a_status_or_the_outputs_are_set_alone),
-      cmocka_unit_test(another_process_is_noticed),
-      cmocka_unit_test(a_file_that_went_away_is_noticed),
-      cmocka_unit_test(with_sync_the_same_is_written),
-      cmocka_unit_test(a_filesystem_can_be_asked),
-      cmocka_unit_test(random_operations_agree_with_a_model),
+      TEST(an_empty_notebook),
+      TEST(cells_follow_each_other),
+      TEST(ids_must_be_valid_and_new),
+      TEST(replacing_any_cell_keeps_the_others),
+      TEST(a_cell_costs_its_own_bytes),
+      TEST(a_slow_reader_sees_one_whole_version),
+      TEST(another_name_of_a_version_keeps_it),
+      TEST(the_kernel_is_set_once),
+      TEST(an_older_display_is_updated),
+      TEST(late_outputs_are_marked),
+      TEST(a_status_or_the_outputs_are_set_alone),
+      TEST(another_process_is_noticed),
+      TEST(a_file_that_went_away_is_noticed),
+      TEST(with_sync_the_same_is_written),
+      TEST(a_filesystem_can_be_asked),
+      TEST(random_operations_agree_with_a_model),
   };
   int failed =
-      cmocka_run_group_tests_name("without a later sync", tests, NULL, NULL);
+      cmocka_run_group_tests_name("without a later sync", tests, NULL, judge);
   return failed + cmocka_run_group_tests_name("with a later sync", tests,
-                                              start_later, stop_later);
+                                              start_later, judge);
 }

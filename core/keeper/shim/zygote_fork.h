@@ -12,7 +12,7 @@
 #define ZYGOTE_LIBRARY 4 /* this library; zygote.py closes it */
 #define ZYGOTE_SCRIPT 5  /* zygote.py; likewise */
 #define ZYGOTE_KERNEL 6  /* zygote_kernel.py; likewise */
-#define ZYGOTE_SETUP 7   /* core/ipykernel/setup.py; likewise */
+#define ZYGOTE_SETUP 7   /* core/ipykernel/setup; likewise */
 
 /* What a zygote answers to an order. */
 struct zygote_answer {

@@ -56,7 +56,7 @@ def make_app(arguments):
 def publish_without_limit():
     """A PUB socket drops what a slow reader has not taken beyond its limit, in
     silence. Readers that come later get the limit that the socket had when it
-    was bound, so core/ipykernel/setup.py comes too late here, where nobody has
+    was bound, so core/ipykernel/setup comes too late here, where nobody has
     connected yet."""
     import zmq
     from ipykernel.kernelapp import IPKernelApp
@@ -110,16 +110,16 @@ def rehearse(shell):
 
 
 class Setup:
-    """What Cellpost does in every kernel (core/ipykernel/setup.py), compiled once."""
+    """What Cellpost does in every kernel (core/ipykernel/setup), loaded once."""
 
     def __init__(self, descriptor):
         with open(f"/proc/self/fd/{descriptor}", "rb") as file:
             source = file.read()
-        self.code = compile(source, "setup.py", "exec")
-        self.digest = hashlib.sha256(source).hexdigest()
+        self.names = {"digest": hashlib.sha256(source).hexdigest()}
+        exec(compile(source, "setup", "exec"), self.names)
 
     def run(self, connection_file):
-        exec(self.code, {"directory": os.path.dirname(connection_file), "digest": self.digest})
+        self.names["set_up"](os.path.dirname(connection_file))
 
 
 def drop_shell_unless(suitable):

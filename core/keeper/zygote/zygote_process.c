@@ -18,6 +18,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/mem.h"
+#include "core/ipykernel/ipykernel.h"
 #include "core/keeper/shim/kernel_process.h"
 #include "core/keeper/shim/shim_order.h"
 #include "core/keeper/shim/zygote_fork.h"
@@ -69,7 +70,7 @@ static int open_ends(struct ends *ends, struct err *err) {
   ends->library = open_memory(zygote_library, size, err);
   ends->script = open_script("core/keeper/zygote/zygote.py", err);
   ends->kernel = open_script("core/keeper/zygote/zygote_kernel.py", err);
-  ends->setup = open_script("core/ipykernel/setup.py", err);
+  ends->setup = open_script(IPYKERNEL_SETUP, err);
   if (ends->library < 0 || ends->script < 0 || ends->kernel < 0 ||
       ends->setup < 0)
     return -1;

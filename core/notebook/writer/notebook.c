@@ -181,20 +181,29 @@ static struct json *our_metadata(struct json *cell) {
   return json_get(metadata, "cellpost");
 }
 
+/* Reads a cell back that has outputs. */
+static int read_code_cell(struct notebook *notebook, const char *id,
+                          size_t *index, struct json **ret, struct err *err) {
+  CLEANUP(json_done) struct json *cell = NULL;
+  if (read_cell(notebook, id, index, &cell, err) < 0)
+    return -1;
+  if (json_kind(json_get(cell, "outputs")) != JSON_ARRAY)
+    return err_set(err, ERR_NOT_FOUND, "the cell %.64s holds no code", id);
+  *ret = MEM_STEAL(cell);
+  return 0;
+}
+
 int notebook_add_late(struct notebook *notebook, const char *id,
                       const struct json *outputs, struct err *err) {
   CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
-  if (read_cell(notebook, id, &index, &cell, err) < 0)
+  if (read_code_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
-  struct json *present = json_get(cell, "outputs");
-  if (json_kind(present) != JSON_ARRAY)
-    return err_set(err, ERR_NOT_FOUND, "the cell %.64s has no outputs", id);
-  for (size_t i = 0; i < json_length(outputs); i++) {
-    struct json *output = cell_clean_output(json_at(outputs, i));
-    if (output != NULL)
-      outputs_append(present, output);
-  }
+  struct json *all = json_get(cell, "outputs");
+  CLEANUP(json_done) struct json *late = cell_clean_outputs(outputs);
+  for (size_t i = 0; i < json_length(late); i++)
+    json_push(all, json_share(json_at(late, i)));
+  json_set(cell, "outputs", outputs_join(all));
   json_set_boolean(our_metadata(cell), "late", true);
   return write_cell(notebook, index, cell, err);
 }
@@ -203,17 +212,9 @@ int notebook_set_outputs(struct notebook *notebook, const char *id,
                          const struct json *outputs, struct err *err) {
   CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
-  if (read_cell(notebook, id, &index, &cell, err) < 0)
+  if (read_code_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
-  if (!json_has(cell, "outputs"))
-    return err_set(err, ERR_NOT_FOUND, "the cell %.64s holds no code", id);
-  struct json *clean = json_array();
-  for (size_t i = 0; i < json_length(outputs); i++) {
-    struct json *output = cell_clean_output(json_at(outputs, i));
-    if (output != NULL)
-      json_push(clean, output);
-  }
-  json_set(cell, "outputs", clean);
+  json_set(cell, "outputs", cell_clean_outputs(outputs));
   return write_cell(notebook, index, cell, err);
 }
 
@@ -221,10 +222,8 @@ int notebook_set_status(struct notebook *notebook, const char *id,
                         const char *status, struct err *err) {
   CLEANUP(json_done) struct json *cell = NULL;
   size_t index;
-  if (read_cell(notebook, id, &index, &cell, err) < 0)
+  if (read_code_cell(notebook, id, &index, &cell, err) < 0)
     return -1;
-  if (!json_has(cell, "outputs"))
-    return err_set(err, ERR_NOT_FOUND, "the cell %.64s holds no code", id);
   json_set_text(our_metadata(cell), "status", status);
   return write_cell(notebook, index, cell, err);
 }

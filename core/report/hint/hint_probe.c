@@ -7,9 +7,9 @@
 #include <strings.h>
 
 #include "core/base/mem.h"
+#include "core/ipykernel/ipykernel.h"
 #include "embedded.h"
 
-#define PROBE_FILE "core/ipykernel/probe.py"
 #define ANSWER_LIMIT ((size_t)64 << 10)
 
 /* A Python expression cannot hold statements, so it runs the file in a
@@ -40,7 +40,7 @@ static void append_literal(const char *text, struct buf *out) {
 static void make_expression(void) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   buf_text(&text, EXPRESSION_HEAD);
-  append_literal(embedded_find(PROBE_FILE)->text, &text);
+  append_literal(embedded_find(IPYKERNEL_PROBE)->text, &text);
   if (buf_text(&text, EXPRESSION_TAIL) == 0)
     expression = buf_take(&text);
 }
