@@ -159,35 +159,31 @@ int fs_make_and_open(int directory, const char *name, mode_t mode,
   return fs_open_beneath(directory, name, O_RDONLY | O_DIRECTORY, 0, err);
 }
 
-int fs_write_all(int descriptor, const void *bytes, size_t length,
-                 struct err *err) {
-  const char *next = bytes;
+/* At `offset`, or at the present position when that is negative. */
+static int write_all(int descriptor, const char *next, size_t length,
+                     off_t offset, struct err *err) {
   while (length != 0) {
-    ssize_t written = write(descriptor, next, length);
+    ssize_t written = offset < 0 ? write(descriptor, next, length)
+                                 : pwrite(descriptor, next, length, offset);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
       return err_errno(err, ERR_IO, written < 0 ? errno : EIO, "cannot write");
     next += written;
     length -= (size_t)written;
+    offset += offset < 0 ? 0 : written;
   }
   return 0;
 }
 
+int fs_write_all(int descriptor, const void *bytes, size_t length,
+                 struct err *err) {
+  return write_all(descriptor, bytes, length, -1, err);
+}
+
 int fs_pwrite_all(int descriptor, const void *bytes, size_t length,
                   off_t offset, struct err *err) {
-  const char *next = bytes;
-  while (length != 0) {
-    ssize_t written = pwrite(descriptor, next, length, offset);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return err_errno(err, ERR_IO, written < 0 ? errno : EIO, "cannot write");
-    next += written;
-    length -= (size_t)written;
-    offset += written;
-  }
-  return 0;
+  return write_all(descriptor, bytes, length, offset, err);
 }
 
 static int fill_temporary(int file, mode_t mode, const struct iovec *parts,

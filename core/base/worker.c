@@ -13,7 +13,7 @@ static void release(struct worker *worker) {
 int worker_start(struct worker *worker, void *(*run)(void *), void *argument,
                  const char *name, struct err *err) {
   pthread_condattr_t monotonic;
-  worker->stop = false;
+  worker->stop = worker->wake = false;
   pthread_mutex_init(&worker->mutex, NULL);
   pthread_condattr_init(&monotonic);
   pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -34,8 +34,9 @@ bool worker_wait_locked(struct worker *worker, int64_t pause) {
   int64_t until = clock_monotonic_ns() + pause;
   struct timespec end = {until / CLOCK_S, until % CLOCK_S};
   int late = 0;
-  while (!worker->stop && late == 0)
+  while (!worker->stop && !worker->wake && late == 0)
     late = pthread_cond_timedwait(&worker->changed, &worker->mutex, &end);
+  worker->wake = false;
   return !worker->stop;
 }
 

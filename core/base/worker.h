@@ -13,7 +13,9 @@ struct worker {
   pthread_t thread;
   pthread_mutex_t mutex; /* may guard the owner's data, too */
   pthread_cond_t changed;
-  bool stop; /* under the mutex */
+  /* under the mutex: */
+  bool stop;
+  bool wake; /* set, and `changed` signalled: the present wait ends */
 };
 
 /* `name` says in the error which thread could not be had. ERR_UNAVAILABLE. */

@@ -1,11 +1,47 @@
 #include "core/json/json_scan.h"
 
+#include <string.h>
+
 #include "core/base/utf8.h"
+
+/* Is there a byte among these eight that is a quote, a backslash, a control
+ * character or not ASCII? */
+static bool word_is_special(uint64_t word) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  uint64_t quote = word ^ (ones * '"');
+  uint64_t backslash = word ^ (ones * '\\');
+  uint64_t below_space = (word - ones * 0x20) & ~word;
+  uint64_t is_quote = (quote - ones) & ~quote;
+  uint64_t is_backslash = (backslash - ones) & ~backslash;
+  uint64_t found = word | below_space | is_quote | is_backslash;
+  return (found & (ones * 0x80)) != 0;
+}
+
+static bool byte_is_special(char byte) {
+  unsigned char value = (unsigned char)byte;
+  return value < 0x20 || value >= 0x80 || value == '"' || value == '\\';
+}
+
+/* How many bytes at the start of `text` stand for themselves in a JSON string
+ * and are ASCII. Eight at a time, because cells print megabytes. */
+static size_t plain_run(const char *text, size_t length) {
+  size_t run = 0;
+  while (length - run >= sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, text + run, sizeof word);
+    if (word_is_special(word))
+      break;
+    run += sizeof word;
+  }
+  while (run < length && !byte_is_special(text[run]))
+    run++;
+  return run;
+}
 
 size_t json_clean_run(const char *text, size_t length) {
   size_t run = 0;
   for (;;) {
-    run += json_plain_run(text + run, length - run);
+    run += plain_run(text + run, length - run);
     if (run == length || (unsigned char)text[run] < 0x80)
       return run;
     /* Text that is not ASCII mostly goes on so. */

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -58,39 +57,5 @@ int json_scan_next(struct json_scan *scan, struct err *err);
  * quotes of a JSON string: ends before a quote, a backslash, a control
  * character or invalid UTF-8. */
 size_t json_clean_run(const char *text, size_t length);
-
-/* Is there a byte among these eight that is a quote, a backslash, a control
- * character or not ASCII? */
-static inline bool json_word_is_special(uint64_t word) {
-  const uint64_t ones = UINT64_C(0x0101010101010101);
-  uint64_t quote = word ^ (ones * '"');
-  uint64_t backslash = word ^ (ones * '\\');
-  uint64_t below_space = (word - ones * 0x20) & ~word;
-  uint64_t is_quote = (quote - ones) & ~quote;
-  uint64_t is_backslash = (backslash - ones) & ~backslash;
-  uint64_t found = word | below_space | is_quote | is_backslash;
-  return (found & (ones * 0x80)) != 0;
-}
-
-static inline bool json_byte_is_special(char byte) {
-  unsigned char value = (unsigned char)byte;
-  return value < 0x20 || value >= 0x80 || value == '"' || value == '\\';
-}
-
-/* How many bytes at the start of `text` stand for themselves in a JSON string
- * and are ASCII. Eight at a time, because cells print megabytes. */
-static inline size_t json_plain_run(const char *text, size_t length) {
-  size_t run = 0;
-  while (length - run >= sizeof(uint64_t)) {
-    uint64_t word;
-    memcpy(&word, text + run, sizeof word);
-    if (json_word_is_special(word))
-      break;
-    run += sizeof word;
-  }
-  while (run < length && !json_byte_is_special(text[run]))
-    run++;
-  return run;
-}
 
 #endif

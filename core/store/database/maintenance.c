@@ -1,11 +1,10 @@
 #include "core/store/database/maintenance.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/worker.h"
 #include "core/store/database/db.h"
 
 /* Pages in the log from which on writers are held up for a moment: the log is
@@ -19,51 +18,41 @@
 
 struct maintenance {
   pthread_mutex_t *writing; /* the store's */
-  pthread_t thread;
+  struct worker worker;
   struct db *db; /* the thread's own connection */
   bool sync;     /* make commits durable */
-  pthread_mutex_t mutex;
-  pthread_cond_t changed;
-  /* under the mutex: */
-  bool stop;
-  bool wake;  /* the log has become long */
+  /* under the worker's mutex: */
   bool dirty; /* committed since the thread last looked */
   int wal_pages;
 };
 
 void maintenance_note_commit(struct maintenance *maintenance, int wal_pages) {
-  pthread_mutex_lock(&maintenance->mutex);
-  maintenance->dirty = true;
+  struct worker *worker = &maintenance->worker;
+  pthread_mutex_lock(&worker->mutex);
   /* Once per crossing: the thread looks at the pages itself. */
-  bool wake = wal_pages >= MAINTENANCE_WAL_PAGES &&
-              maintenance->wal_pages < MAINTENANCE_WAL_PAGES;
+  bool is_long = wal_pages >= MAINTENANCE_WAL_PAGES &&
+                 maintenance->wal_pages < MAINTENANCE_WAL_PAGES;
+  worker->wake |= is_long;
+  if (is_long || !maintenance->dirty)
+    pthread_cond_signal(&worker->changed);
+  maintenance->dirty = true;
   maintenance->wal_pages = wal_pages;
-  if (wake) {
-    maintenance->wake = true;
-    pthread_cond_signal(&maintenance->changed);
-  }
-  pthread_mutex_unlock(&maintenance->mutex);
+  pthread_mutex_unlock(&worker->mutex);
 }
 
-/* Waits for a long log, or for the time; false: it is time to stop. */
-static bool wait_for_work(struct maintenance *maintenance, int milliseconds,
-                          bool *dirty, int *wal_pages) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  int64_t end = until.tv_nsec + milliseconds * CLOCK_MS;
-  until.tv_sec += end / CLOCK_S;
-  until.tv_nsec = end % CLOCK_S;
-  pthread_mutex_lock(&maintenance->mutex);
-  int late = 0;
-  while (!maintenance->stop && !maintenance->wake && late == 0)
-    late = pthread_cond_timedwait(&maintenance->changed, &maintenance->mutex,
-                                  &until);
-  maintenance->wake = false;
+/* With nothing `left` to copy waits for a commit first; then for a long log, or
+ * for the time. False: it is time to stop. */
+static bool wait_for_work(struct maintenance *maintenance, bool left,
+                          int milliseconds, bool *dirty, int *wal_pages) {
+  struct worker *worker = &maintenance->worker;
+  pthread_mutex_lock(&worker->mutex);
+  while (!left && !worker->stop && !maintenance->dirty)
+    pthread_cond_wait(&worker->changed, &worker->mutex);
+  bool go_on = worker_wait_locked(worker, milliseconds * CLOCK_MS);
   *dirty = maintenance->dirty;
   *wal_pages = maintenance->wal_pages;
   maintenance->dirty = false;
-  bool go_on = !maintenance->stop;
-  pthread_mutex_unlock(&maintenance->mutex);
+  pthread_mutex_unlock(&worker->mutex);
   return go_on;
 }
 
@@ -77,9 +66,9 @@ static int copy_pages(struct maintenance *maintenance) {
 }
 
 static int noted_pages(struct maintenance *maintenance) {
-  pthread_mutex_lock(&maintenance->mutex);
+  pthread_mutex_lock(&maintenance->worker.mutex);
   int pages = maintenance->wal_pages;
-  pthread_mutex_unlock(&maintenance->mutex);
+  pthread_mutex_unlock(&maintenance->worker.mutex);
   return pages;
 }
 
@@ -103,7 +92,7 @@ static void *maintain(void *argument) {
   struct maintenance *maintenance = argument;
   bool dirty, copied = true;
   int wal_pages, pause = CALM_MS;
-  while (wait_for_work(maintenance, pause, &dirty, &wal_pages)) {
+  while (wait_for_work(maintenance, !copied, pause, &dirty, &wal_pages)) {
     bool is_long = wal_pages >= MAINTENANCE_WAL_PAGES;
     if (is_long || (!dirty && !copied)) {
       copied = copy_log(maintenance);
@@ -119,46 +108,20 @@ static void *maintain(void *argument) {
   return NULL;
 }
 
-/* Signals are the main thread's. */
-static int start_thread(struct maintenance *maintenance) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int number =
-      pthread_create(&maintenance->thread, NULL, maintain, maintenance);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return number;
-}
-
-static void maintenance_free(struct maintenance *maintenance) {
-  db_close(maintenance->db);
-  pthread_cond_destroy(&maintenance->changed);
-  pthread_mutex_destroy(&maintenance->mutex);
-  free(maintenance);
-}
-
 int maintenance_start(const char *path, bool sync, pthread_mutex_t *writing,
                       struct maintenance **ret, struct err *err) {
   struct maintenance *maintenance = mem_new(sizeof *maintenance);
   maintenance->writing = writing;
   maintenance->sync = sync;
-  pthread_mutex_init(&maintenance->mutex, NULL);
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&maintenance->changed, &monotonic);
-  pthread_condattr_destroy(&monotonic);
   int64_t tables; /* reading opens the log, for db_sync_wal */
   if (db_open(path, DB_WRITER, false, &maintenance->db, err) < 0 ||
       db_integer(maintenance->db, "SELECT count(*) FROM sqlite_schema", &tables,
-                 err) < 0) {
-    maintenance_free(maintenance);
+                 err) < 0 ||
+      worker_start(&maintenance->worker, maintain, maintenance,
+                   "the database's thread", err) < 0) {
+    db_close(maintenance->db);
+    free(maintenance);
     return -1;
-  }
-  int number = start_thread(maintenance);
-  if (number != 0) {
-    maintenance_free(maintenance);
-    return err_errno(err, ERR_UNAVAILABLE, number, "maintenance thread");
   }
   *ret = maintenance;
   return 0;
@@ -167,10 +130,7 @@ int maintenance_start(const char *path, bool sync, pthread_mutex_t *writing,
 void maintenance_stop(struct maintenance *maintenance) {
   if (maintenance == NULL)
     return;
-  pthread_mutex_lock(&maintenance->mutex);
-  maintenance->stop = true;
-  pthread_cond_signal(&maintenance->changed);
-  pthread_mutex_unlock(&maintenance->mutex);
-  pthread_join(maintenance->thread, NULL);
-  maintenance_free(maintenance);
+  worker_stop(&maintenance->worker);
+  db_close(maintenance->db);
+  free(maintenance);
 }
