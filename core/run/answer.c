@@ -1,12 +1,16 @@
 #include "core/run/answer.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/notebook/outputs.h"
+#include "core/run/collect/artifacts.h"
+#include "core/run/engine/engine_private.h"
 
-int answer_stream(const struct json *outputs, const char *name,
-                  struct buf *out) {
+static void append_stream(const struct json *outputs, const char *name,
+                          struct buf *out) {
   for (size_t i = 0; i < json_length(outputs); i++) {
     const struct json *output = json_at(outputs, i);
     const char *its_name = json_get_text(output, "name");
@@ -16,13 +20,12 @@ int answer_stream(const struct json *outputs, const char *name,
     if (json_text(text) != NULL)
       buf_append(out, json_text(text), json_text_length(text));
   }
-  return out->overflowed ? -1 : 0;
 }
 
 static void set_stream(struct json *answer, const struct json *outputs,
                        const char *name) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
-  answer_stream(outputs, name, &text);
+  append_stream(outputs, name, &text);
   json_set(answer, name, json_string_n(buf_string(&text), text.length));
 }
 
@@ -161,100 +164,12 @@ struct json *answer_build(const struct run_record *record,
   return answer;
 }
 
-struct json *answer_images(const char *task, const struct media *media,
-                           size_t count) {
-  struct json *images = json_array();
-  for (size_t i = 0; i < count; i++) {
-    if (!media[i].image)
-      continue;
-    struct json *image = json_object();
-    CLEANUP(mem_free_pointer)
-    char *uri = mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s", task,
-                           media[i].name);
-    json_set_text(image, "mime", media[i].mime);
-    json_set_text(image, "uri", uri);
-    bool sized = media[i].width != 0 && media[i].height != 0;
-    set_known(image, "width", sized ? (int64_t)media[i].width : -1);
-    set_known(image, "height", sized ? (int64_t)media[i].height : -1);
-    json_set_integer(image, "bytes", media[i].bytes);
-    json_set_text(image, "sha256", media[i].sha256);
-    json_set_integer(image, "output", (int64_t)media[i].output);
-    json_push(images, image);
-  }
-  return images;
-}
-
-struct json *answer_with_references(const struct json *outputs,
-                                    const struct media *media, size_t count) {
-  if (count == 0)
-    return json_share(outputs);
-  struct json *copy = json_copy(outputs);
-  for (size_t i = 0; i < count; i++) {
-    struct json *data = json_get(json_at(copy, media[i].output), "data");
-    struct json *reference = json_object();
-    json_set_text(reference, "artifact", media[i].name);
-    json_set(data, media[i].mime, reference);
-  }
-  return copy;
-}
-
-/* The artifact named by a reference, or NULL when the value is none: a JSON
- * output of the user's may look alike, but hardly with a digest in it. */
-static const char *reference_name(const struct json *value) {
-  if (json_kind(value) != JSON_OBJECT || json_length(value) != 1)
-    return NULL;
-  const char *name = json_get_text(value, "artifact");
-  if (name == NULL || strspn(name, "0123456789abcdef") != 64 || name[64] != '.')
-    return NULL;
-  return name;
-}
-
-static struct json *load(int task_directory, const char *name,
-                         const char *mime) {
-  CLEANUP(buf_free) struct buf content = BUF_INIT(BUF_ANSWER);
-  struct err err = {0};
-  if (task_directory < 0 ||
-      media_load(task_directory, name, mime, &content, &err) < 0)
-    return NULL;
-  return json_string_n(buf_string(&content), content.length);
-}
-
-static void resolve_data(int task_directory, struct json *data) {
-  void *state = NULL;
-  const char *mime;
-  struct json *value;
-  CLEANUP(json_done) struct json *found = json_object();
-  while (json_next(data, &state, &mime, &value)) {
-    const char *name = reference_name(value);
-    if (name != NULL)
-      json_set(found, mime, load(task_directory, name, mime));
-  }
-  state = NULL;
-  while (json_next(found, &state, &mime, &value)) {
-    if (value != NULL) {
-      json_set(data, mime, json_share(value));
-      continue;
-    }
-    json_remove(data, mime);
-    if (!json_has(data, "text/plain"))
-      json_set_text(data, "text/plain", "[the artifact was removed]");
-  }
-}
-
-struct json *answer_resolve(int task_directory, const struct json *outputs) {
-  struct json *copy = json_copy(outputs);
-  for (size_t i = 0; i < json_length(copy); i++)
-    resolve_data(task_directory, json_get(json_at(copy, i), "data"));
-  return copy;
-}
-
-size_t answer_displays(const struct collector *collector, size_t count,
-                       struct run_display *ret) {
-  size_t found = 0;
-  for (size_t i = 0; i < count; i++) {
-    const char *id = collector_display_id(collector, i);
-    if (id != NULL)
-      ret[found++] = (struct run_display){id, i};
-  }
-  return found;
+struct json *answer_outputs(struct engine *engine, const char *task,
+                            const struct json *stored) {
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_beneath(engine->tasks_directory, task,
+                                  O_RDONLY | O_DIRECTORY, 0, NULL);
+  CLEANUP(json_done)
+  struct json *resolved = artifacts_resolve(directory, stored);
+  return outputs_join(resolved);
 }

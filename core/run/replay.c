@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/engine_private.h"
+#include "core/run/engine/engine_private.h"
 #include "core/run/replay_cell.h"
 #include "core/store/task.h"
 
@@ -38,15 +38,15 @@ static int ask_by_setting(struct engine *engine, const char *task,
 }
 
 /* 1 and the record of the replay that is due; 0, -1. */
-static int find_due(struct engine *engine, const struct lease *lease,
+static int find_due(struct engine *engine, const struct session *session,
                     struct replay_record *record, struct err *err) {
-  if (lease->memory->runs > 0)
+  if (session->known->runs > 0)
     return 0;
-  const char *task = lease->kernel.task;
+  const char *task = session->kernel->task;
   int asked = replay_find_asked(engine->store, task, record, err);
   if (asked != 0)
     return asked;
-  if (strcmp(lease->state, "lost") != 0 || !wanted_by_setting(engine, task))
+  if (strcmp(session->state, "lost") != 0 || !wanted_by_setting(engine, task))
     return 0;
   return ask_by_setting(engine, task, record, err) < 0 ? -1 : 1;
 }
@@ -54,7 +54,7 @@ static int find_due(struct engine *engine, const struct lease *lease,
 /* One replay while it goes on. */
 struct replay {
   struct engine *engine;
-  struct lease *lease;
+  struct session *session;
   struct replay_record *record;
   int directory; /* of the task */
   bool over;     /* no further cell is run */
@@ -98,7 +98,7 @@ static void run_again(struct replay *replay, const struct run_record *run) {
     replay->over = true;
     return;
   }
-  replay_cell_run(replay->engine, replay->lease, replay->directory,
+  replay_cell_run(replay->engine, replay->session, replay->directory,
                   replay->record->id, run, &cell);
   count(replay, run, &cell);
   replay->died = cell.died;
@@ -176,13 +176,13 @@ static void record_end(struct replay *replay) {
 /* What the run that waited is told of the variables that it meets. */
 static void tell_lease(const struct replay *replay) {
   const struct replay_record *record = replay->record;
-  struct lease *lease = replay->lease;
-  char before[sizeof lease->reason];
-  memcpy(before, lease->reason, sizeof before);
+  struct session *session = replay->session;
+  char before[sizeof session->reason];
+  memcpy(before, session->reason, sizeof before);
   bool complete = record->status == REPLAY_COMPLETE;
   if (complete)
-    lease->state = "kept";
-  snprintf(lease->reason, sizeof lease->reason,
+    session->state = "kept";
+  snprintf(session->reason, sizeof session->reason,
            "%.200s%s%lld of its cells that had gone well were run again%s: "
            "%lld gave other outputs, %lld failed, %lld were left out",
            before, *before == '\0' ? "" : "; ", (long long)record->cells,
@@ -193,9 +193,10 @@ static void tell_lease(const struct replay *replay) {
 
 static void perform(struct replay *replay) {
   struct replay_record *record = replay->record;
+  struct known_kernel *known = replay->session->known;
   struct err err = {0};
   record->instance = mem_copy_text(replay->engine->instance);
-  record->kernel = mem_copy_text(replay->lease->kernel.id);
+  record->kernel = mem_copy_text(known->kernel.id);
   record->started_at = clock_wall_us();
   record->differences = json_array();
   if (replay_start(replay->engine->store, record, &err) < 0) {
@@ -206,29 +207,44 @@ static void perform(struct replay *replay) {
   if (run_all(replay, &err) < 0)
     add_difference(replay, "broken off", err.text);
   record->status = status_of(replay);
-  replay->lease->memory->runs += record->cells;
+  known->runs += record->cells;
   record_end(replay);
   tell_lease(replay);
 }
 
-void replay_when_due(struct engine *engine, struct lease *lease, bool *died) {
+static void replay_when_due(struct engine *engine, struct session *session,
+                            bool *died) {
   CLEANUP(replay_record_free) struct replay_record record = {0};
   struct err err = {0};
   *died = false;
-  int due = find_due(engine, lease, &record, &err);
+  int due = find_due(engine, session, &record, &err);
   if (due < 0)
-    log_error("replays of task %s: %s", lease->kernel.task, err.text);
+    log_error("replays of task %s: %s", session->kernel->task, err.text);
   if (due <= 0)
     return;
   CLEANUP(mem_close_descriptor)
-  int directory = fs_open_beneath(engine->tasks_directory, lease->kernel.task,
-                                  O_RDONLY | O_DIRECTORY, 0, NULL);
+  int directory =
+      fs_open_beneath(engine->tasks_directory, session->kernel->task,
+                      O_RDONLY | O_DIRECTORY, 0, NULL);
   struct replay replay = {.engine = engine,
-                          .lease = lease,
+                          .session = session,
                           .record = &record,
                           .directory = directory};
   perform(&replay);
   *died = replay.died;
+}
+
+int replay_open_session(struct engine *engine, const char *task,
+                        struct session *ret, char **stderr_tail,
+                        struct err *err) {
+  bool died = false;
+  if (session_open(engine, task, ret, stderr_tail, err) < 0)
+    return -1;
+  replay_when_due(engine, ret, &died);
+  if (!died)
+    return 0;
+  session_close(engine, ret, false);
+  return session_open(engine, task, ret, stderr_tail, err);
 }
 
 struct json *replay_describe(const struct replay_record *record) {

@@ -9,15 +9,18 @@
 #include <stdbool.h>
 
 #include "core/json/json.h"
-#include "core/run/lease.h"
+#include "core/run/session/session.h"
 #include "core/store/replay.h"
 
-/* Replays in the leased kernel when it is a new one and a replay was asked for,
- * or variables were lost and the task's setting replay_after_death (else the
- * configuration's) is on. The lease's state and reason then tell what came of
- * it. *died: the kernel ended within; the lease must be given back as dead. A
- * replay that does not succeed is no failure: its row tells. */
-void replay_when_due(struct engine *engine, struct lease *lease, bool *died);
+/* session_open, with the replay that is due in a new kernel: one that was asked
+ * for, or, after variables were lost, when the task's setting
+ * replay_after_death (else the configuration's) is on. The session's state and
+ * reason then tell what came of it; a replay that does not succeed is no
+ * failure. When the kernel ends within it, the session is one of yet another
+ * kernel. */
+int replay_open_session(struct engine *engine, const char *task,
+                        struct session *ret, char **stderr_tail,
+                        struct err *err);
 
 /* {"replay": id, "status", "cells", "same", "different", "failed", "skipped",
  * "differences": [{run, cell, number, what, …}]} */

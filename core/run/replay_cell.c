@@ -6,10 +6,10 @@
 #include "core/base/mem.h"
 #include "core/notebook/outputs.h"
 #include "core/report/text.h"
-#include "core/run/answer.h"
-#include "core/run/conclude.h"
-#include "core/run/drive.h"
-#include "core/run/engine_private.h"
+#include "core/run/collect/artifacts.h"
+#include "core/run/collect/outcome.h"
+#include "core/run/engine/engine_private.h"
+#include "core/run/execute.h"
 
 #define EXCERPT 400 /* characters */
 
@@ -44,7 +44,7 @@ static void compare(struct engine *engine, int task_directory,
   CLEANUP(json_done) struct json *stored = NULL;
   CLEANUP(json_done) struct json *then = NULL;
   if (run_outputs_at_end(engine->store, run->id, &stored, NULL) == 0)
-    then = answer_resolve(task_directory, stored);
+    then = artifacts_resolve(task_directory, stored);
   cell->outcome = REPLAY_CELL_SAME;
   if (outputs_agree(then, now, false))
     return;
@@ -53,29 +53,27 @@ static void compare(struct engine *engine, int task_directory,
   cell->after = excerpt(now);
 }
 
-static char *describe_error(const struct drive *drive) {
-  const struct json *error = drive->execution.error;
+static char *describe_error(const struct outcome *outcome) {
+  const struct json *error = outcome->execution.error;
   const char *name = json_get_text(error, "ename");
   const char *value = json_get_text(error, "evalue");
   if (name == NULL)
-    return mem_copy_text(drive->end.reason);
+    return mem_copy_text(outcome->end.reason);
   return mem_format("%.100s: %.300s", name, value == NULL ? "" : value);
 }
 
-static void judge(struct drive *drive, int task_directory,
-                  const struct run_record *run, struct replay_cell *cell) {
-  struct conclusion seen = {.drive = drive};
-  seen.outputs = collector_outputs(drive->collector);
-  cell->status = conclude_status(&seen);
-  cell->died = drive->died || drive->abandoned;
+static void judge(struct engine *engine, const struct outcome *outcome,
+                  int task_directory, const struct run_record *run,
+                  struct replay_cell *cell) {
+  cell->status = outcome_status(outcome);
+  cell->died = outcome->died || outcome->abandoned;
   cell->cancelled = cell->status == RUN_INTERRUPTED;
   if (cell->status == RUN_OK) {
-    compare(drive->engine, task_directory, run, seen.outputs, cell);
+    compare(engine, task_directory, run, outcome->outputs, cell);
   } else {
     cell->outcome = REPLAY_CELL_FAILED;
-    cell->reason = describe_error(drive);
+    cell->reason = describe_error(outcome);
   }
-  json_free(seen.outputs);
 }
 
 static struct collector *new_collector(const struct conf *conf,
@@ -92,35 +90,38 @@ static struct collector *new_collector(const struct conf *conf,
   return collector_new(&limits);
 }
 
-static void execute(struct engine *engine, struct lease *lease,
-                    int task_directory, struct run_record *stand_in,
+static void execute(struct engine *engine, struct session *session,
+                    int task_directory, const struct run_record *stand_in,
                     const struct run_record *run, struct replay_cell *cell) {
+  CLEANUP(outcome_free) struct outcome outcome = {0};
   CLEANUP(collector_done)
   struct collector *collector = new_collector(engine->conf, run);
   struct live_run *live =
       live_add(engine->live, stand_in->id, stand_in->task, NULL);
   live_started(live, collector, NULL);
-  struct drive drive = {.engine = engine,
-                        .live = live,
-                        .lease = lease,
-                        .record = stand_in,
-                        .collector = collector,
-                        .replay = true};
+  struct execute stage = {.engine = engine,
+                          .live = live,
+                          .session = session,
+                          .record = stand_in,
+                          .collector = collector,
+                          .replay = true,
+                          .outcome = &outcome};
   struct err err = {0};
-  if (drive_run(&drive, &err) >= 0) {
-    judge(&drive, task_directory, run, cell);
-  } else {
+  if (execute_cell(&stage, &err) < 0) {
     cell->outcome = REPLAY_CELL_FAILED;
     cell->status = RUN_NOT_RUN;
     cell->died = true;
     cell->reason = mem_copy_text(err.text);
+  } else {
+    outcome.outputs = collector_outputs(collector);
+    outcome.output_bytes = (int64_t)collector_bytes(collector);
+    judge(engine, &outcome, task_directory, run, cell);
   }
   live_started(live, NULL, NULL);
   live_remove(engine->live, live);
-  drive_done(&drive);
 }
 
-void replay_cell_run(struct engine *engine, struct lease *lease,
+void replay_cell_run(struct engine *engine, struct session *session,
                      int task_directory, const char *replay,
                      const struct run_record *run, struct replay_cell *ret) {
   *ret = (struct replay_cell){.outcome = REPLAY_CELL_SKIPPED,
@@ -132,7 +133,7 @@ void replay_cell_run(struct engine *engine, struct lease *lease,
   struct run_record stand_in = *run;
   CLEANUP(mem_free_pointer) char *id = mem_copy_text(replay);
   stand_in.id = id;
-  execute(engine, lease, task_directory, &stand_in, run, ret);
+  execute(engine, session, task_directory, &stand_in, run, ret);
 }
 
 struct json *replay_cell_describe(const struct run_record *run,

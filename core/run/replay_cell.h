@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/json/json.h"
-#include "core/run/lease.h"
+#include "core/run/session/session.h"
 #include "core/store/run.h"
 
 enum replay_outcome {
@@ -25,7 +25,7 @@ struct replay_cell {
 };
 
 /* `replay` stands in the run's place for the time of the execution. */
-void replay_cell_run(struct engine *engine, struct lease *lease,
+void replay_cell_run(struct engine *engine, struct session *session,
                      int task_directory, const char *replay,
                      const struct run_record *run, struct replay_cell *ret);
 void replay_cell_done(struct replay_cell *cell);

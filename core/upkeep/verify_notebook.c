@@ -15,7 +15,7 @@
 #include "core/json/json.h"
 #include "core/notebook/mimebundle.h"
 #include "core/notebook/outputs.h"
-#include "core/run/answer.h"
+#include "core/run/collect/artifacts.h"
 #include "core/store/run.h"
 #include "core/store/verify.h"
 
@@ -149,7 +149,7 @@ static int check_outputs(const struct look *look, const struct run_record *run,
                ? 0 /* retention was faster */
                : err_set(err, fault.kind, "%s", fault.text);
   CLEANUP(json_done)
-  struct json *outputs = answer_resolve(look->directory, stored);
+  struct json *outputs = artifacts_resolve(look->directory, stored);
   if (outputs_agree(outputs, json_get(cell, "outputs"), true) ||
       run_is_unwritten(look->store, run->id, NULL) == 1)
     return 0;

@@ -6,6 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/feed/publisher.h"
+#include "core/run/service.h"
 #include "core/upkeep/routine.h"
 #include "fcgi/cli/privilege.h"
 #include "fcgi/handlers/routes.h"
@@ -37,9 +38,9 @@ static int open_service(const struct conf *conf, long threads,
   service.route_count = routes_count;
   metrics_open(&service.metrics, threads);
   server_block_signals();
-  if (engine_open(conf, &service.engine, err) < 0)
+  if (service_open(conf, &service.engine, err) < 0)
     return -1;
-  return engine_start(service.engine, err);
+  return service_start(service.engine, err);
 }
 
 static void work(void *context, struct door *door) { dispatch(context, door); }
@@ -96,7 +97,7 @@ int serve_fastcgi(const struct conf *conf, const char *argument,
     return -1;
   }
   int result = serve_beside_upkeep(conf, &listener, err);
-  engine_close(service.engine, 0);
+  service_close(service.engine);
   listener_close(&listener);
   return result;
 }
@@ -110,6 +111,6 @@ int serve_cgi(const struct conf *conf, struct err *err) {
   struct door *door = door_open_cgi();
   dispatch(&service, door);
   door_close(door);
-  engine_close(service.engine, 0);
+  service_close(service.engine);
   return 0;
 }

@@ -1,7 +1,8 @@
 /* /v1/tasks/{task}/cells and /v1/tasks/{task}/sections */
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/run/cells.h"
+#include "core/run/admin/markdown.h"
+#include "core/run/history/sections.h"
 #include "fcgi/handlers/routes.h"
 
 struct cell_body {
@@ -22,9 +23,8 @@ int handle_cells_add(struct call *call, struct err *err) {
   if (body.markdown.length == 0)
     return err_set(err, ERR_FIELD, "field \"markdown\": wanted is a text");
   if (call_take_place(call, err) < 0 ||
-      cells_add_markdown(call->engine, call->task, body.markdown.bytes,
-                         body.markdown.length, call->caller.name, &answer,
-                         err) < 0)
+      markdown_add(call->engine, call->task, body.markdown.bytes,
+                   body.markdown.length, call->caller.name, &answer, err) < 0)
     return -1;
   call_give_place(call);
   return reply_json(call->reply, 201, answer, err);
@@ -40,8 +40,8 @@ int handle_cells_sections(struct call *call, struct err *err) {
   if (request_integer(call->request, "limit", 1, 1000, 1000, &limit, err) < 0 ||
       request_integer(call->request, "text_limit", 1, 10000000,
                       call->conf->text_limit, &text_limit, err) < 0 ||
-      cells_list_sections(call->engine, call->task, before, (int)limit,
-                          text_limit, &answer, err) < 0)
+      sections_list(call->engine, call->task, before, (int)limit, text_limit,
+                    &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }

@@ -4,7 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/feed/event_frame.h"
-#include "core/run/watch.h"
+#include "core/run/history/watch.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/live/broadcast.h"
 

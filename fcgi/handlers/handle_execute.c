@@ -49,7 +49,7 @@ static int read_key(const struct call *call, const char **key,
 }
 
 static int submit(struct call *call, const struct execute_body *body,
-                  struct run_ticket **ticket, struct err *err) {
+                  struct accepted **accepted, struct err *err) {
   char digest[CRYPTO_SHA256_HEX] = "";
   struct run_request request = {.task = call->task,
                                 .body_sha256 = digest,
@@ -58,34 +58,35 @@ static int submit(struct call *call, const struct execute_body *body,
                                 .request_id = call->request->id};
   execute_body_fill(body, &request);
   if (read_key(call, &request.idempotency_key, digest, err) < 0 ||
-      run_submit(call->engine, &request, ticket, err) < 0)
+      accept_run(call->engine, &request, accepted, err) < 0)
     return -1;
   atomic_fetch_add(&call->service->metrics.runs, 1);
-  log_set_run(run_ticket_id(*ticket));
-  if (run_ticket_is_repeat(*ticket))
+  log_set_run(accepted_id(*accepted));
+  if (accepted_is_repeat(*accepted))
     reply_header(call->reply, "Idempotent-Replayed", "true");
   return 0;
 }
 
 /* 202; the dispatcher then carries the run out. */
-static int answer_accepted(struct call *call, struct run_ticket *ticket,
+static int answer_accepted(struct call *call, struct accepted *accepted,
                            struct err *err) {
   CLEANUP(json_done) struct json *answer = json_object();
   CLEANUP(mem_free_pointer)
-  char *uri = mem_format("/v1/runs/%s", run_ticket_id(ticket));
-  json_set_text(answer, "run", run_ticket_id(ticket));
-  json_set_text(answer, "task", run_ticket_task(ticket));
+  char *uri = mem_format("/v1/runs/%s", accepted_id(accepted));
+  json_set_text(answer, "run", accepted_id(accepted));
+  json_set_text(answer, "task", accepted_task(accepted));
   json_set_text(answer, "status", "queued");
-  json_set_integer(answer, "position", run_ticket_position(ticket));
+  json_set_integer(answer, "position", accepted_position(accepted));
   json_set_text(answer, "uri", uri);
   reply_header(call->reply, "Location", uri);
   return reply_json(call->reply, 202, answer, err);
 }
 
-static int answer_at_end(struct call *call, struct run_ticket *ticket,
+static int answer_at_end(struct call *call, struct accepted *accepted,
                          struct err *err) {
   CLEANUP(json_done) struct json *answer = NULL;
-  if (run_perform(call->engine, ticket, NULL, &answer, &call->details, err) < 0)
+  if (run_perform(call->engine, accepted, NULL, &answer, &call->details, err) <
+      0)
     return -1;
   call_give_place(call);
   return reply_json(call->reply, 200, answer, err);
@@ -115,13 +116,13 @@ static int end_stream(struct call *call, struct stream *stream, int result,
   return 0;
 }
 
-static int answer_stream(struct call *call, struct run_ticket *ticket,
+static int answer_stream(struct call *call, struct accepted *accepted,
                          enum accept_format format, struct err *err) {
   struct stream *stream = stream_open(call->reply, format);
-  struct run_sink sink = {.context = stream, .event = send_event};
+  struct sink sink = {.context = stream, .event = send_event};
   CLEANUP(json_done) struct json *answer = NULL;
   int result =
-      run_perform(call->engine, ticket, &sink, &answer, &call->details, err);
+      run_perform(call->engine, accepted, &sink, &answer, &call->details, err);
   /* A reader may be slow: until it has the end, the thread is held. */
   result = end_stream(call, stream, result, answer, err);
   call_give_place(call);
@@ -131,18 +132,18 @@ static int answer_stream(struct call *call, struct run_ticket *ticket,
 int handle_execute(struct call *call, struct err *err) {
   struct execute_body body;
   CLEANUP(json_done) struct json *keep = NULL;
-  CLEANUP(run_ticket_done) struct run_ticket *ticket = NULL;
+  CLEANUP(accepted_done) struct accepted *accepted = NULL;
   if (read_asked(call, &body, &keep, err) < 0 ||
-      call_take_place(call, err) < 0 || submit(call, &body, &ticket, err) < 0)
+      call_take_place(call, err) < 0 || submit(call, &body, &accepted, err) < 0)
     return -1;
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
   if (body.wait)
-    return format == ACCEPT_JSON ? answer_at_end(call, ticket, err)
-                                 : answer_stream(call, ticket, format, err);
-  if (answer_accepted(call, ticket, err) < 0)
+    return format == ACCEPT_JSON ? answer_at_end(call, accepted, err)
+                                 : answer_stream(call, accepted, format, err);
+  if (answer_accepted(call, accepted, err) < 0)
     return -1;
-  if (!run_ticket_is_repeat(ticket))
-    call->unfinished = MEM_STEAL(ticket);
+  if (!accepted_is_repeat(accepted))
+    call->unfinished = MEM_STEAL(accepted);
   return 0;
 }

@@ -1,6 +1,6 @@
 /* /v1/tasks/{task}/files and what is beneath */
 #include "core/base/mem.h"
-#include "core/run/files.h"
+#include "core/run/admin/files.h"
 #include "fcgi/handlers/routes.h"
 
 int handle_files_list(struct call *call, struct err *err) {

@@ -5,7 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/id.h"
 #include "core/base/mem.h"
-#include "core/run/history.h"
+#include "core/run/history/history.h"
 #include "core/run/run.h"
 #include "fcgi/handlers/routes.h"
 
@@ -129,7 +129,7 @@ int handle_runs_request(struct call *call, struct err *err) {
 
 int handle_runs_describe(struct call *call, struct err *err) {
   CLEANUP(json_done) struct json *answer = NULL;
-  if (run_describe(call->engine, call->run, &answer, err) < 0)
+  if (history_describe_run(call->engine, call->run, &answer, err) < 0)
     return -1;
   return reply_json(call->reply, 200, answer, err);
 }

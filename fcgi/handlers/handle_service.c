@@ -4,7 +4,7 @@
 #include "core/base/version.h"
 #include "core/control/control_report.h"
 #include "core/notebook/writer/notebook.h"
-#include "core/run/admin.h"
+#include "core/run/admin/admin.h"
 #include "fcgi/handlers/routes.h"
 
 /* This process answers. */

@@ -3,7 +3,7 @@
 
 #include "core/base/mem.h"
 #include "core/process/kernel_limits.h"
-#include "core/run/admin.h"
+#include "core/run/admin/admin.h"
 #include "fcgi/handlers/routes.h"
 
 /* What PUT takes. The values are checked here and handed on as they came. */

@@ -5,7 +5,7 @@
 #include "core/base/err.h"
 #include "core/conf/conf.h"
 #include "core/json/json.h"
-#include "core/run/engine.h"
+#include "core/run/engine/engine.h"
 #include "core/run/run.h"
 #include "fcgi/http/caller.h"
 #include "fcgi/http/fields.h"
@@ -41,7 +41,7 @@ struct call {
   bool body_is_code;
   bool has_place; /* call_take_place */
   /* Set by a handler: a run that goes on after the answer; the call's. */
-  struct run_ticket *unfinished;
+  struct accepted *unfinished;
   /* More members of the problem document, set before a failure; the call's. */
   struct json *details;
 };

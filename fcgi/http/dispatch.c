@@ -183,11 +183,11 @@ static void count(struct metrics *metrics, int status) {
 static void go_on(struct call *call) {
   struct err err;
   CLEANUP(json_done) struct json *answer = NULL;
-  log_set_run(run_ticket_id(call->unfinished));
+  log_set_run(accepted_id(call->unfinished));
   if (run_perform(call->engine, call->unfinished, NULL, &answer, NULL, &err) <
       0)
     log_warning("the run was not carried out: %s", err.text);
-  run_ticket_free(call->unfinished);
+  accepted_free(call->unfinished);
 }
 
 static void serve(struct call *call, struct door *door) {

@@ -15,7 +15,7 @@
 #include "core/base/mem.h"
 #include "core/feed/event_frame.h"
 #include "core/feed/fence.h"
-#include "core/run/trail.h"
+#include "core/run/engine/trail.h"
 #include "fcgi/live/watcher.h"
 
 #define RUN "0190a000-0000-7000-8000-00000000000a"
@@ -109,31 +109,30 @@ static void a_run_that_ends_lifts_its_fence(void **state) {
   assert_true(fence_is_lifted(&fence, 8));
 }
 
-static void add_line(struct run_trail *trail, const char *text, int64_t now) {
+static void add_line(struct trail *trail, const char *text, int64_t now) {
   CLEANUP(json_done) struct json *content = json_object();
   json_set_text(content, "name", "stdout");
   json_set_text(content, "text", text);
-  run_trail_add(trail, "stream", content, now);
+  trail_add(trail, "stream", content, now);
 }
 
 /* The batches as JSON, one a line. */
-static char *take(struct run_trail *trail, int64_t now) {
+static char *take(struct trail *trail, int64_t now) {
   struct event_record *events;
-  size_t count =
-      run_trail_take(trail, (char *)"demo", (char *)RUN, now, &events);
+  size_t count = trail_take(trail, (char *)"demo", (char *)RUN, now, &events);
   struct buf out = BUF_INIT(BUF_SMALL);
   for (size_t i = 0; i < count; i++) {
     assert_string_equal(events[i].kind, "run.output");
     json_write(events[i].content, &out);
     buf_byte(&out, '\n');
   }
-  run_trail_events_free(events, count);
+  trail_events_free(events, count);
   return buf_take(&out);
 }
 
 static void neighbours_are_joined_and_counted(void **state) {
   (void)state;
-  CLEANUP(run_trail_done) struct run_trail trail = {0};
+  CLEANUP(trail_done) struct trail trail = {0};
   add_line(&trail, "a\n", 1);
   add_line(&trail, "b\n", 2);
   CLEANUP(mem_free_pointer) char *told = take(&trail, 3);
@@ -141,30 +140,30 @@ static void neighbours_are_joined_and_counted(void **state) {
                             "{\"name\":\"stdout\",\"text\":\"a\\nb\\n\"}}],"
                             "\"end\":2}\n");
   assert_int_equal(trail.recorded, 0);
-  run_trail_note_recorded(&trail);
+  trail_note_recorded(&trail);
   assert_int_equal(trail.recorded, 2);
 }
 
 static void a_cut_is_never_gone_across(void **state) {
   (void)state;
-  CLEANUP(run_trail_done) struct run_trail trail = {0};
-  run_trail_cut(&trail);
+  CLEANUP(trail_done) struct trail trail = {0};
+  trail_cut(&trail);
   add_line(&trail, "a", 1);
-  run_trail_cut(&trail);
-  run_trail_cut(&trail);
+  trail_cut(&trail);
+  trail_cut(&trail);
   add_line(&trail, "b", 2);
   CLEANUP(mem_free_pointer) char *told = take(&trail, 3);
   assert_non_null(strstr(told, "\"a\"}}],\"end\":1}\n"));
   assert_non_null(strstr(told, "\"b\"}}],\"end\":2}\n"));
   struct event_record *none;
-  assert_int_equal(
-      run_trail_take(&trail, (char *)"demo", (char *)RUN, 4, &none), 0);
-  run_trail_events_free(none, 0);
+  assert_int_equal(trail_take(&trail, (char *)"demo", (char *)RUN, 4, &none),
+                   0);
+  trail_events_free(none, 0);
 }
 
 static void what_is_too_large_is_counted(void **state) {
   (void)state;
-  CLEANUP(run_trail_done) struct run_trail trail = {0};
+  CLEANUP(trail_done) struct trail trail = {0};
   CLEANUP(mem_free_pointer) char *long_text = mem_new(TRAIL_BATCH_BYTES + 1);
   memset(long_text, 'x', TRAIL_BATCH_BYTES);
   add_line(&trail, long_text, 1);
@@ -174,8 +173,8 @@ static void what_is_too_large_is_counted(void **state) {
 
 static void a_line_after_a_silence_is_due_at_once(void **state) {
   (void)state;
-  CLEANUP(run_trail_done) struct run_trail trail = {0};
-  run_trail_begin(&trail, 1000);
+  CLEANUP(trail_done) struct trail trail = {0};
+  trail_begin(&trail, 1000);
   add_line(&trail, "a", 1001);
   assert_int_equal(trail.flush_at, 1000 + TRAIL_INTERVAL_NS);
   int64_t now = 1000 + TRAIL_INTERVAL_NS;

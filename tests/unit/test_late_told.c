@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/run/late_told.h"
+#include "core/run/session/late_told.h"
 
 #define RUN "01a2297b-5d3c-7088-9435-33582a6e1f43"
 

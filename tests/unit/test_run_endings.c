@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "core/run/endings.h"
+#include "core/run/engine/endings.h"
 
 static void set_file_limit(rlim_t bytes) {
   signal(SIGXFSZ, SIG_IGN);

@@ -1,0 +1,228 @@
+#include "core/run/admin/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/mem.h"
+#include "core/base/utf8.h"
+#include "core/notebook/workspace.h"
+#include "core/run/engine/engine_private.h"
+#include "core/run/engine/task_directory.h"
+#include "core/store/task.h"
+
+#define NAMES_MOST 100000 /* of a directory; more are not looked at */
+
+static bool is_shown(const char *name) {
+  return name[0] != '.' && fs_is_name(name) &&
+         utf8_is_valid(name, strlen(name)) && strpbrk(name, "\r\n") == NULL;
+}
+
+static int check_path(const char *path, struct err *err) {
+  CLEANUP(mem_free_pointer) char *parts = mem_copy_text(path);
+  char *rest = parts;
+  for (char *part; (part = strsep(&rest, "/")) != NULL;)
+    if (!is_shown(part))
+      return err_set(err, ERR_INVALID,
+                     "a path is made of names in UTF-8 that are not empty and "
+                     "do not begin with a dot");
+  return 0;
+}
+
+/* The descriptor of files/ of a task that there is. */
+static int open_files(struct engine *engine, const char *task,
+                      struct err *err) {
+  CLEANUP(task_record_free) struct task_record record = {0};
+  if (task_get(engine->store, task, &record, err) < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int directory = task_directory_open(engine, task, err);
+  return directory < 0 ? -1 : task_directory_open_files(directory, err);
+}
+
+static struct json *describe(struct engine *engine, int files, const char *task,
+                             const char *path, const struct stat *status) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash == NULL ? path : slash + 1;
+  bool is_directory = S_ISDIR(status->st_mode);
+  struct json *entry = json_object();
+  json_set_text(entry, "name", name);
+  json_set_text(entry, "kind", is_directory ? "directory" : "file");
+  if (!is_directory) {
+    char type[MIME_SIZE];
+    CLEANUP(mem_close_descriptor)
+    int file =
+        fs_open_beneath(files, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, NULL);
+    pthread_mutex_lock(&engine->mime_mutex);
+    if (file >= 0)
+      mime_of_file(engine->mime, file, name, type);
+    else
+      mime_of_bytes(NULL, "", 0, name, type);
+    pthread_mutex_unlock(&engine->mime_mutex);
+    json_set_text(entry, "mime", type);
+    json_set_integer(entry, "bytes", status->st_size);
+    workspace_set_uri(entry, task, path);
+  }
+  char text[CLOCK_ISO_SIZE];
+  clock_format_iso((int64_t)status->st_mtim.tv_sec * 1000000 +
+                       status->st_mtim.tv_nsec / 1000,
+                   text);
+  json_set_text(entry, "modified", text);
+  return entry;
+}
+
+struct names {
+  char **list;
+  size_t count;
+};
+
+static void names_free(struct names *names) {
+  for (size_t i = 0; i < names->count; i++)
+    free(names->list[i]);
+  free(names->list);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Takes the descriptor. */
+static int read_names(int directory, const char *after, struct names *names,
+                      struct err *err) {
+  DIR *stream = fdopendir(directory);
+  if (stream == NULL) {
+    close(directory);
+    return err_errno(err, ERR_IO, errno, "cannot list the directory");
+  }
+  for (const struct dirent *entry;
+       names->count < NAMES_MOST && (entry = readdir(stream)) != NULL;) {
+    if (!is_shown(entry->d_name) ||
+        (after != NULL && strcmp(entry->d_name, after) <= 0))
+      continue;
+    names->list = mem_grow(names->list, names->count + 1, sizeof *names->list);
+    names->list[names->count++] = mem_copy_text(entry->d_name);
+  }
+  closedir(stream);
+  if (names->count != 0)
+    qsort(names->list, names->count, sizeof *names->list, compare_names);
+  return 0;
+}
+
+static bool is_listed(int files, const char *path, struct stat *status) {
+  CLEANUP(mem_close_descriptor)
+  int place = fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, NULL);
+  return place >= 0 && fstat(place, status) == 0 &&
+         (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode));
+}
+
+/* Fills `entries`; the name to go on after, or NULL. */
+static const char *list_names(struct engine *engine, int files,
+                              const char *task, const char *path,
+                              const struct names *names, int limit,
+                              struct json *entries) {
+  for (size_t i = 0; i < names->count; i++) {
+    struct stat status;
+    CLEANUP(mem_free_pointer)
+    char *whole =
+        mem_format("%s%s%s", path, *path == '\0' ? "" : "/", names->list[i]);
+    if (json_length(entries) == (size_t)limit)
+      return json_get_text(json_at(entries, json_length(entries) - 1), "name");
+    if (is_listed(files, whole, &status))
+      json_push(entries, describe(engine, files, task, whole, &status));
+  }
+  return NULL;
+}
+
+int files_list(struct engine *engine, const char *task, const char *path,
+               const char *after, int limit, struct json **ret,
+               struct err *err) {
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
+  if (files < 0 || (*path != '\0' && check_path(path, err) < 0))
+    return -1;
+  int directory = fs_open_beneath(files, *path == '\0' ? "." : path,
+                                  O_RDONLY | O_DIRECTORY, 0, err);
+  CLEANUP(names_free) struct names names = {0};
+  if (directory < 0 || read_names(directory, after, &names, err) < 0)
+    return -1;
+  struct json *entries = json_array();
+  const char *next =
+      list_names(engine, files, task, path, &names, limit, entries);
+  *ret = json_object();
+  json_set_text(*ret, "task", task);
+  json_set_text(*ret, "path", path);
+  json_set_text(*ret, "next", next);
+  json_set(*ret, "entries", entries);
+  return 0;
+}
+
+/* Opens the directory that is to hold `path`, making what is missing; *name is
+ * its last part. */
+static int open_parent(int files, const char *path, const char **name,
+                       struct err *err) {
+  CLEANUP(mem_close_descriptor) int at = dup(files);
+  if (at < 0)
+    return err_errno(err, ERR_IO, errno, "cannot open the files");
+  for (const char *slash; (slash = strchr(path, '/')) != NULL;
+       path = slash + 1) {
+    CLEANUP(mem_free_pointer)
+    char *part = mem_copy_bytes(path, (size_t)(slash - path));
+    int next = fs_make_and_open(at, part, 0775, err);
+    if (next < 0)
+      return -1;
+    close(at);
+    at = next;
+  }
+  *name = path;
+  return mem_steal_descriptor(&at);
+}
+
+int files_put(struct engine *engine, const char *task, const char *path,
+              const void *bytes, size_t length, struct json **ret,
+              struct err *err) {
+  const char *name = path;
+  if (check_path(path, err) < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
+  if (files < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int parent = open_parent(files, path, &name, err);
+  if (parent < 0)
+    return -1;
+  struct stat status;
+  bool was_there = fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  if (was_there && S_ISDIR(status.st_mode))
+    return err_set(err, ERR_CONFLICT, "a directory stands there");
+  const struct iovec part = {.iov_base = (void *)(uintptr_t)bytes,
+                             .iov_len = length};
+  if (fs_write_atomic(parent, name, 0664, &part, 1, FS_SYNC_NONE, err) < 0)
+    return -1;
+  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    return err_errno(err, ERR_IO, errno, "the file is gone again");
+  *ret = describe(engine, files, task, path, &status);
+  return was_there ? 0 : 1;
+}
+
+int files_delete(struct engine *engine, const char *task, const char *path,
+                 struct json **ret, struct err *err) {
+  if (check_path(path, err) < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
+  if (files < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int place = fs_open_beneath(files, path, O_PATH | O_NOFOLLOW, 0, err);
+  if (place < 0 || fs_remove_tree(files, path, err) < 0)
+    return -1;
+  *ret = json_object();
+  json_set_text(*ret, "task", task);
+  json_set_text(*ret, "path", path);
+  json_set_boolean(*ret, "deleted", true);
+  return 0;
+}

@@ -1,0 +1,271 @@
+#include "core/run/session/session.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/layout.h"
+#include "core/base/mem.h"
+#include "core/control/control.h"
+#include "core/process/process.h"
+#include "core/report/traceback/stack.h"
+#include "core/run/engine/engine_private.h"
+#include "core/run/session/connect.h"
+#include "core/run/session/variables.h"
+
+/* So often a restart while the kernel starts makes the run go on with the next
+ * one. */
+#define RESTARTS 8
+
+static int milliseconds_until(int64_t deadline_ns) {
+  int left = clock_poll_timeout(deadline_ns);
+  return left < 1 ? 1 : left;
+}
+
+static void meet(struct session *session, struct known_kernel *known) {
+  session->known = known;
+  session->kernel = &known->kernel;
+  session->process = known->process;
+}
+
+/* The registry's living kernel of the task: 1, 0 when there is none, -1. */
+static int find_alive(struct engine *engine, const char *task,
+                      struct session *session, struct err *err) {
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
+  struct err fault = {0};
+  if (kernel_latest(engine->store, task, &kernel, &fault) < 0) {
+    if (fault.kind == ERR_NOT_FOUND)
+      return 0;
+    return err_set(err, fault.kind, "%s", fault.text);
+  }
+  if (kernel.ended_at != 0 || kernel.pid <= 0)
+    return 0;
+  int process = process_open(kernel.pid, kernel.pid_start);
+  if (process < 0)
+    return 0;
+  meet(session, known_kernel_new(&kernel, process));
+  return 1;
+}
+
+static int start_kernel(struct engine *engine, const char *task,
+                        int64_t deadline, struct session *session,
+                        char **stderr_tail, struct err *err) {
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *started = mem_new(sizeof *started);
+  if (control_start(engine->keeper_socket, task, milliseconds_until(deadline),
+                    started, err) < 0)
+    return -1;
+  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
+  if (kernel_get(engine->store, started->id, &kernel, err) < 0)
+    return err_wrap(err, "the keeper's new kernel");
+  int process = process_open(started->pid, started->pid_start);
+  meet(session, known_kernel_new(&kernel, process));
+  if (session->process >= 0)
+    return 0;
+  if (control_status(engine->keeper_socket, started->id, started, NULL) == 0)
+    *stderr_tail = mem_copy_text(started->stderr_tail);
+  return err_set(err, ERR_UNAVAILABLE,
+                 "the kernel ended as soon as it was started: %.200s",
+                 started->reason);
+}
+
+/* The last non-empty line of a log, for an error of one line. */
+static const char *last_line(char *text) {
+  size_t length = strlen(text);
+  while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' '))
+    text[--length] = '\0';
+  const char *start = strrchr(text, '\n');
+  return start == NULL ? text : start + 1;
+}
+
+/* It has run cells, so that its variables are worth a word. */
+static bool had_lived(const struct session *session) {
+  return session->known != NULL && session->known->runs > 0;
+}
+
+/* Why the kernel could not be made ready, with its own words. A kernel that
+ * hangs is ended, so that the next run gets a new one. */
+static int explain(struct engine *engine, const struct session *session,
+                   char **stderr_tail, struct err *err) {
+  struct err why = *err;
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *status = mem_new(sizeof *status);
+  CLEANUP(kernel_record_free) struct kernel_record end = {0};
+  if (why.kind == ERR_UNAVAILABLE)
+    session_read_end(engine, session->kernel->id, 1000, &end);
+  if (control_status(engine->keeper_socket, session->kernel->id, status, NULL) <
+      0)
+    status->stderr_tail[0] = '\0';
+  *stderr_tail = mem_copy_text(status->stderr_tail);
+  if (why.kind == ERR_TIMEOUT && !had_lived(session))
+    control_stop(engine->keeper_socket, session->kernel->task,
+                 session->kernel->id, "start", "it was not ready in time",
+                 20000, NULL);
+  CLEANUP(mem_free_pointer) char *words = mem_copy_text(status->stderr_tail);
+  const char *said = last_line(words);
+  const char *what = why.kind == ERR_TIMEOUT
+                         ? "the kernel was not ready in time"
+                     : end.reason != NULL ? end.reason
+                                          : why.text;
+  return err_set(err, ERR_UNAVAILABLE, "no kernel: %.200s%s%.200s", what,
+                 *said == '\0' ? "; it wrote nothing on stderr"
+                               : "; its last words: ",
+                 said);
+}
+
+static void release(struct session *session) {
+  if (session->cached == NULL)
+    known_kernel_free(session->known);
+  cached_channel_free(session->cached);
+  free(session->note);
+  *session = (struct session){.process = -1};
+}
+
+static void hold(struct session *session, struct cached_channel *cached) {
+  session->cached = cached;
+  session->channel = cached->channel;
+  session->info = &cached->info;
+}
+
+/* The task's open channel, when its kernel lives: a task has one kernel at a
+ * time, so a living one is the present one and the registry need not be asked.
+ */
+static bool take_open(struct engine *engine, const char *task,
+                      struct session *session) {
+  struct cached_channel *cached = channel_cache_take_task(engine->cache, task);
+  if (cached == NULL)
+    return false;
+  struct known_kernel *known = cached->attachment;
+  struct pollfd process = {known->process, POLLIN, 0};
+  if (poll(&process, 1, 0) != 0) {
+    cached_channel_free(cached);
+    return false;
+  }
+  meet(session, known);
+  hold(session, cached);
+  return true;
+}
+
+static int attempt(struct engine *engine, const char *task, int64_t deadline,
+                   struct session *session, char **stderr_tail,
+                   struct err *err) {
+  if (take_open(engine, task, session))
+    return 0;
+  int found = find_alive(engine, task, session, err);
+  if (found < 0 || (found == 0 && start_kernel(engine, task, deadline, session,
+                                               stderr_tail, err) < 0))
+    return -1;
+  struct cached_channel *cached = NULL;
+  if (connect_kernel(engine, session->known, deadline, &cached, &session->note,
+                     err) < 0)
+    return explain(engine, session, stderr_tail, err);
+  hold(session, cached);
+  return 0;
+}
+
+static int64_t start_deadline(const struct engine *engine) {
+  return clock_monotonic_ns() + (int64_t)(engine->conf->start_timeout * 1e9);
+}
+
+/* Somebody wanted a new kernel before this one was ready. */
+static bool was_restarted(struct engine *engine,
+                          const struct session *session) {
+  CLEANUP(kernel_record_free) struct kernel_record end = {0};
+  return session->kernel != NULL &&
+         kernel_get(engine->store, session->kernel->id, &end, NULL) == 0 &&
+         end.ended_at != 0 && end.end == KERNEL_END_RESTARTED;
+}
+
+/* With a new kernel, which may take as long as any. */
+static int attempt_again(struct engine *engine, const char *task,
+                         struct session *session, char **stderr_tail,
+                         struct err *err) {
+  release(session);
+  free(*stderr_tail);
+  *stderr_tail = NULL;
+  err_clear(err);
+  return attempt(engine, task, start_deadline(engine), session, stderr_tail,
+                 err);
+}
+
+int session_open(struct engine *engine, const char *task, struct session *ret,
+                 char **stderr_tail, struct err *err) {
+  struct session session = {.process = -1};
+  int64_t deadline = start_deadline(engine);
+  *stderr_tail = NULL;
+  int result = attempt(engine, task, deadline, &session, stderr_tail, err);
+  for (int i = 0; i < RESTARTS && result < 0 && was_restarted(engine, &session);
+       i++)
+    result = attempt_again(engine, task, &session, stderr_tail, err);
+  if (result < 0 && had_lived(&session)) {
+    /* It had run cells and does not answer any more: a new one instead. */
+    control_stop(engine->keeper_socket, task, session.kernel->id, "killed",
+                 "it did not answer any more", 20000, NULL);
+    result = attempt_again(engine, task, &session, stderr_tail, err);
+  }
+  if (result < 0) {
+    release(&session);
+    return -1;
+  }
+  session.state = variables_meet(engine, session.known, session.reason,
+                                 sizeof session.reason);
+  *ret = session;
+  return 0;
+}
+
+void session_close(struct engine *engine, struct session *session, bool alive) {
+  if (alive && session->cached != NULL) {
+    channel_cache_give(engine->cache, MEM_STEAL(session->cached));
+    session->known = NULL;
+  }
+  release(session);
+}
+
+bool session_is_python(const struct session *session) {
+  return strcmp(session->info->language, "python") == 0;
+}
+
+int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
+                     struct kernel_record *ret) {
+  int64_t deadline = clock_monotonic_ns() + timeout_ms * CLOCK_MS;
+  for (int64_t pause = 1;; pause = pause < 16 ? pause * 2 : pause) {
+    CLEANUP(kernel_record_free) struct kernel_record record = {0};
+    if (kernel_get(engine->store, kernel, &record, NULL) == 0 &&
+        record.ended_at != 0) {
+      *ret = record;
+      memset(&record, 0, sizeof record);
+      return 0;
+    }
+    if (clock_monotonic_ns() >= deadline)
+      return -1;
+    poll(NULL, 0, (int)pause);
+  }
+}
+
+void session_dump_stack(struct engine *engine, const struct session *session) {
+  if (session->known->dumps_stack)
+    control_stack(engine->keeper_socket, session->kernel->id, NULL);
+}
+
+int64_t session_running_line(const struct session *session) {
+  enum { TAIL = 64 << 10 };
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(session->kernel->directory, NULL);
+  if (directory < 0 || !session->known->dumps_stack)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int file =
+      fs_open_beneath(directory, LAYOUT_STACK, O_RDONLY | O_NONBLOCK, 0, NULL);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+    return -1;
+  CLEANUP(mem_free_pointer) char *text = mem_new(TAIL);
+  off_t start = status.st_size > TAIL ? status.st_size - TAIL : 0;
+  ssize_t length = pread(file, text, TAIL, start);
+  return length <= 0 ? -1 : stack_running_line(text, (size_t)length);
+}
