@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/report/html/html.h"
 #include "core/text/ansi.h"
+#include "core/text/string.h"
 
 #define MESSAGE_LIMIT 2000
 
@@ -15,6 +17,7 @@ struct walk {
   const struct text_source *source;
   struct buf *out;
   enum channel channel;
+  size_t image; /* of source->images, the next one */
 };
 
 static void add_plain(struct walk *walk, const struct json *text) {
@@ -44,11 +47,21 @@ static void add_stream(struct walk *walk, const struct json *output) {
   add_plain(walk, text);
 }
 
-/* IPython's rich objects have a text that says nothing: "<IPython.core.display.
- * HTML object>", "<Figure size 640x480 with 1 Axes>". */
-static bool says_something(const struct json *plain) {
+/* False for a text that names an object and tells nothing of what is in it:
+ * "<IPython.core.display.HTML object>", "<__main__.W at 0x7fb422467550>",
+ * "<Figure size 640x480 with 1 Axes>"; and for markup that is shown quoted. */
+static bool informs(const struct json *plain) {
   const char *text = json_text(plain);
-  return text != NULL && strncmp(text, "<IPython.core.display.", 22) != 0;
+  size_t length = json_text_length(plain);
+  while (length > 0 && strchr(" \n", text[length - 1]))
+    length--;
+  if (length == 0 ||
+      (length == 18 && memcmp(text, "plot without title", 18) == 0))
+    return false;
+  if (length > 2 && (text[0] == '\'' || text[0] == '"') && text[1] == '<')
+    return false;
+  return text[0] != '<' || text[length - 1] != '>' ||
+         memchr(text, '\n', length) != NULL;
 }
 
 static void add_image(struct walk *walk, size_t number,
@@ -66,17 +79,17 @@ static void add_image(struct walk *walk, size_t number,
   buf_text(walk->out, "]\n");
 }
 
-static bool add_images_of(struct walk *walk, size_t output) {
+/* The images are listed in the order of their outputs. */
+static void add_images_of(struct walk *walk, size_t output) {
   const struct json *images = walk->source->images;
-  bool found = false;
-  for (size_t i = 0; i < json_length(images); i++) {
-    const struct json *image = json_at(images, i);
-    if (json_get_integer(image, "output", -1) != (int64_t)output)
-      continue;
-    add_image(walk, i, image);
-    found = true;
+  for (; walk->image < json_length(images); walk->image++) {
+    const struct json *image = json_at(images, walk->image);
+    int64_t owner = json_get_integer(image, "output", -1);
+    if (owner > (int64_t)output)
+      return;
+    if (owner == (int64_t)output)
+      add_image(walk, walk->image, image);
   }
-  return found;
 }
 
 /* A bundle without any text: each type by name and size. */
@@ -97,30 +110,61 @@ static void add_types(struct walk *walk, const struct json *data) {
   }
 }
 
+static bool is_text(const struct json *value) {
+  return json_kind(value) == JSON_STRING;
+}
+
+static void add_html(struct walk *walk, const struct json *html) {
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
+  html_to_text(json_text(html), json_text_length(html), &text);
+  ansi_strip(buf_string(&text), text.length, walk->out);
+}
+
+/* The form of a bundle that a model reads best: text that informs, else what a
+ * person sees of the HTML, else markdown, JSON, and formulas as LaTeX. */
+static void add_text(struct walk *walk, const struct json *data) {
+  const struct json *plain = json_get(data, "text/plain");
+  const struct json *html = json_get(data, "text/html");
+  const struct json *markdown = json_get(data, "text/markdown");
+  const struct json *latex = json_get(data, "text/latex");
+  size_t start = walk->out->length;
+  if (is_text(plain) && informs(plain)) {
+    add_plain(walk, plain);
+    return;
+  }
+  if (is_text(html))
+    add_html(walk, html);
+  if (walk->out->length > start)
+    return;
+  if (is_text(markdown))
+    add_plain(walk, markdown);
+  else if (json_has(data, "application/json"))
+    json_write(json_get(data, "application/json"), walk->out);
+  else if (is_text(latex))
+    add_plain(walk, latex);
+}
+
+static bool names_display(const struct json *plain) {
+  return string_starts_with(json_text(plain), "<IPython.core.display.");
+}
+
 static void add_data(struct walk *walk, const struct json *output,
                      size_t index) {
-  static const char *const readable[] = {"text/markdown", "text/latex"};
   const struct json *data = json_get(output, "data");
   if (json_length(data) == 0)
     return;
   switch_channel(walk, CHANNEL_OUT, "[result]\n");
   passage_end_line(walk->out);
-  if (add_images_of(walk, index))
+  size_t start = walk->out->length;
+  add_text(walk, data);
+  add_images_of(walk, index);
+  if (walk->out->length > start)
     return;
-  for (size_t i = 0; i < COUNT_OF(readable); i++)
-    if (json_kind(json_get(data, readable[i])) == JSON_STRING) {
-      add_plain(walk, json_get(data, readable[i]));
-      return;
-    }
   const struct json *plain = json_get(data, "text/plain");
-  if (says_something(plain))
+  if (is_text(plain) && (json_length(data) == 1 || !names_display(plain)))
     add_plain(walk, plain);
-  else if (json_has(data, "application/json"))
-    json_write(json_get(data, "application/json"), walk->out);
-  else if (json_length(data) > (plain != NULL ? 1 : 0))
-    add_types(walk, data);
   else
-    add_plain(walk, plain);
+    add_types(walk, data);
 }
 
 /* The last error output is the one that the answer's error tells about. */

@@ -78,20 +78,43 @@ static const struct row rows[] = {
      "[" DATA("\"text/html\":\"<table></table>\",\"text/plain\":\"   a\\n0  "
               "1\"") "]",
      .status = "ok", .text = "   a\n0  1"},
-    {"markdown is richer than plain",
-     "[" DATA("\"text/markdown\":\"**b**\",\"text/plain\":\"<x>\"") "]",
+    {"text that informs is read, whatever else there is",
+     "[" DATA(
+         "\"text/markdown\":\"**b**\",\"text/latex\":\"$x$\",\"text/html\":"
+         "\"<i>x</i>\",\"text/plain\":\"x\"") "]",
+     .status = "ok", .text = "x"},
+    {"html is read where the text only names an object",
+     "[" DATA("\"text/html\":\"<b>x</b>\",\"text/latex\":\"$x$\","
+              "\"text/plain\":\"<pandas.Styler at 0x7f01>\"") "]",
+     .status = "ok", .text = "x"},
+    {"markdown is read where there is no html to read",
+     "[" DATA("\"text/markdown\":\"**b**\",\"text/html\":\"<script></script>\","
+              "\"text/latex\":\"$b$\",\"text/plain\":\"<x>\"") "]",
      .status = "ok", .text = "**b**"},
-    {"latex is richer than plain",
-     "[" DATA("\"text/latex\":\"$x$\",\"text/plain\":\"x\"") "]",
+    {"latex is read where there is nothing else",
+     "[" DATA("\"text/latex\":\"$x$\",\"text/plain\":"
+              "\"<IPython.core.display.Latex object>\"") "]",
      .status = "ok", .text = "$x$"},
+    {"an object that is only named is named",
+     "[" DATA("\"text/plain\":\"<x at 0x7f01>\"") "]", .status = "ok",
+     .text = "<x at 0x7f01>"},
     {"json instead of a text that says nothing",
      "[" DATA("\"application/json\":{\"a\":[1]},\"text/plain\":"
               "\"<IPython.core.display.JSON object>\"") "]",
      .status = "ok", .text = "{\"a\":[1]}"},
-    {"html alone is named, not shown",
-     "[" DATA("\"text/html\":\"<b>x</b>\",\"text/plain\":"
+    {"html without anything to read is named",
+     "[" DATA("\"text/html\":\"<i></i>\",\"text/plain\":"
               "\"<IPython.core.display.HTML object>\"") "]",
-     .status = "ok", .text = "[text/html, 8 bytes]\n"},
+     .status = "ok", .text = "[text/html, 7 bytes]\n"},
+    {"terminal control in html does not pass",
+     "[" DATA(
+         "\"text/html\":\"a\\u001b[31mb&#27;[0m\",\"text/plain\":\"<x>\"") "]",
+     .status = "ok", .text = "ab[0m"},
+    {"a text that informs stands in front of its image",
+     "[" DATA("\"image/png\":\"iVBO\",\"text/plain\":\"3\"") "]",
+     .images = "[{\"mime\":\"image/png\",\"width\":9,\"height\":8,"
+               "\"output\":0}]",
+     .status = "ok", .text = "3\n[image 1: image/png 9x8]\n"},
     {"images stand where they were drawn",
      "[" STDOUT("a\\n") "," DATA(
          "\"image/png\":\"iVBO\",\"text/plain\":"
