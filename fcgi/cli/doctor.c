@@ -29,21 +29,14 @@
 /* Says what it found in `detail` (found) or what is missing (not found). */
 typedef bool look(const struct conf *conf, char detail[DETAIL_SIZE]);
 
-enum need {
-  NEED_ALWAYS,
-  NEED_NEVER, /* something is slower or weaker without it */
-};
-
 struct check {
   const char *name;
   look *look;
-  enum need need;
+  bool needed; /* else something is slower or weaker without it */
 };
 
-static bool say(bool found, char detail[DETAIL_SIZE], const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static bool say(bool found, char detail[DETAIL_SIZE], const char *format, ...) {
+static bool __attribute__((format(printf, 3, 4)))
+say(bool found, char detail[DETAIL_SIZE], const char *format, ...) {
   va_list values;
   va_start(values, format);
   vsnprintf(detail, DETAIL_SIZE, format, values);
@@ -136,14 +129,19 @@ static bool look_at_kernelspec(const struct conf *conf, char *detail) {
   return say(true, detail, "%.100s (%.100s)", spec->name, spec->display_name);
 }
 
-static bool look_at_keeper(const struct conf *conf, char *detail) {
-  struct err err;
+static bool keeper_answers(const struct conf *conf, struct err *err) {
   struct control_kernel unused;
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
-  if (control_status(path, NULL, &unused, &err) < 0)
+  return control_status(path, NULL, &unused, err) >= 0;
+}
+
+static bool look_at_keeper(const struct conf *conf, char *detail) {
+  struct err err;
+  if (!keeper_answers(conf, &err))
     return say(false, detail, "%s", err.text);
-  return say(true, detail, "answers at %.200s", path);
+  return say(true, detail, "answers at %.200s/" LAYOUT_KEEPER_SOCKET,
+             conf->run_directory);
 }
 
 /* Of the default kernelspec. */
@@ -160,12 +158,9 @@ static const struct json *zygote_in(const struct json *report,
 
 static bool look_at_warm(const struct conf *conf, char *detail) {
   CLEANUP(json_done) struct json *report = NULL;
-  struct control_kernel unused;
-  CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
   if (!conf->warm)
     return say(false, detail, "off, each kernel imports its libraries itself");
-  if (control_status(path, NULL, &unused, NULL) < 0 ||
+  if (!keeper_answers(conf, NULL) ||
       control_report_read(conf->run_directory, LAYOUT_WARM_REPORT, &report,
                           NULL) < 0)
     return say(false, detail, "on, but no keeper runs that could tell");
@@ -184,16 +179,16 @@ static bool look_at_warm(const struct conf *conf, char *detail) {
 }
 
 static const struct check checks[] = {
-    {"openat2", look_at_openat2, NEED_ALWAYS},
-    {"pidfd", look_at_pidfd, NEED_ALWAYS},
-    {"state", look_at_state, NEED_ALWAYS},
-    {"notebooks", look_at_notebooks, NEED_NEVER},
-    {"kernelspec", look_at_kernelspec, NEED_ALWAYS},
-    {"keeper", look_at_keeper, NEED_NEVER},
-    {"warm start", look_at_warm, NEED_NEVER},
-    {"descriptors", look_at_descriptors, NEED_NEVER},
-    {"backlog", look_at_backlog, NEED_NEVER},
-    {"file types", look_at_types, NEED_NEVER},
+    {"openat2", look_at_openat2, true},
+    {"pidfd", look_at_pidfd, true},
+    {"state", look_at_state, true},
+    {"notebooks", look_at_notebooks, false},
+    {"kernelspec", look_at_kernelspec, true},
+    {"keeper", look_at_keeper, false},
+    {"warm start", look_at_warm, false},
+    {"descriptors", look_at_descriptors, false},
+    {"backlog", look_at_backlog, false},
+    {"file types", look_at_types, false},
 };
 
 /* The keeper's program: beside this one, or in sbin/ beside its bin/. */
@@ -248,14 +243,15 @@ static struct json *ask_keepers_program(const struct conf *conf) {
 /* What the keeper that runs has found, else what one would find. */
 static struct json *jail_of(const struct conf *conf) {
   struct json *report = NULL;
-  struct control_kernel unused;
-  CLEANUP(mem_free_pointer)
-  char *path = mem_format("%s/" LAYOUT_KEEPER_SOCKET, conf->run_directory);
-  if (control_status(path, NULL, &unused, NULL) < 0 ||
+  if (!keeper_answers(conf, NULL) ||
       control_report_read(conf->run_directory, LAYOUT_JAIL_REPORT, &report,
                           NULL) < 0)
     report = ask_keepers_program(conf);
   return report;
+}
+
+static const char *mark(bool found, bool needed) {
+  return found ? "ok " : needed ? "NO " : "-- ";
 }
 
 static int report_jail(const struct conf *conf, FILE *out) {
@@ -268,10 +264,7 @@ static int report_jail(const struct conf *conf, FILE *out) {
     const char *state = json_get_text(layer, "state");
     const char *told = json_get_text(layer, "note");
     bool off = strcmp(state, "off") == 0;
-    fprintf(out, "%s  jail, %s: %s%s%s (%s)\n",
-            !off       ? "ok "
-            : required ? "NO "
-                       : "-- ",
+    fprintf(out, "%s  jail, %s: %s%s%s (%s)\n", mark(!off, required),
             json_get_text(layer, "name"), state, *told == '\0' ? "" : ", ",
             told, json_get_text(layer, "meaning"));
     missing += off && required;
@@ -283,12 +276,8 @@ static int report_check(const struct conf *conf, const struct check *check,
                         FILE *out) {
   char detail[DETAIL_SIZE] = "";
   bool found = check->look(conf, detail);
-  bool missing = !found && check->need == NEED_ALWAYS;
-  fprintf(out, "%s  %s: %s\n",
-          found     ? "ok "
-          : missing ? "NO "
-                    : "-- ",
-          check->name, detail);
+  bool missing = !found && check->needed;
+  fprintf(out, "%s  %s: %s\n", mark(found, missing), check->name, detail);
   return missing;
 }
 

@@ -18,31 +18,46 @@ static const char *const tracebacks[] = {[TRACEBACK_CONTEXT] = "context",
 
 static const struct field fields[] = {
     {"code", FIELD_CODE, true, AT(code), 0, 0, NULL},
-    {"timeout", FIELD_NUMBER, false, AT(timeout), 0, FOREVER, NULL},
-    {"section", FIELD_TEXT, false, AT(section), 1, 500, NULL},
+    {"timeout", FIELD_NUMBER, false, AT(run.timeout), 0, FOREVER, NULL},
+    {"section", FIELD_TEXT, false, AT(run.section), 1, 500, NULL},
     {"images", FIELD_CHOICE, false, AT(images), 0, 0, images},
-    {"stdin", FIELD_TEXTS, false, AT(stdin_lines), 0, 10000, NULL},
-    {"silent", FIELD_BOOLEAN, false, AT(silent), 0, 0, NULL},
-    {"tags", FIELD_TAGS, false, AT(tags), 0, 64, NULL},
+    {"stdin", FIELD_TEXTS, false, AT(run.stdin_lines), 0, 10000, NULL},
+    {"silent", FIELD_BOOLEAN, false, AT(run.silent), 0, 0, NULL},
+    {"tags", FIELD_TAGS, false, AT(run.tags), 0, 64, NULL},
     {"wait", FIELD_BOOLEAN, false, AT(wait), 0, 0, NULL},
-    {"text_limit", FIELD_INTEGER, false, AT(text_limit), 1, MOST_BYTES, NULL},
-    {"output_bytes", FIELD_INTEGER, false, AT(output_bytes), 1, MOST_BYTES,
+    {"text_limit", FIELD_INTEGER, false, AT(run.text_limit), 1, MOST_BYTES,
      NULL},
-    {"outputs", FIELD_INTEGER, false, AT(outputs), 1, MOST_BYTES, NULL},
-    {"image_bytes", FIELD_INTEGER, false, AT(image_bytes), 1, MOST_BYTES, NULL},
+    {"output_bytes", FIELD_INTEGER, false, AT(run.output_bytes), 1, MOST_BYTES,
+     NULL},
+    {"outputs", FIELD_INTEGER, false, AT(run.outputs), 1, MOST_BYTES, NULL},
+    {"image_bytes", FIELD_INTEGER, false, AT(run.image_bytes), 1, MOST_BYTES,
+     NULL},
     {"traceback", FIELD_CHOICE, false, AT(traceback), 0, 0, tracebacks},
 };
 
 static const struct execute_body nothing_asked = {
-    .timeout = -1, .wait = true, .traceback = TRACEBACK_CONTEXT};
+    .run = {.timeout = -1}, .wait = true, .traceback = TRACEBACK_CONTEXT};
+
+/* All but the first `left_out` of the table. */
+static int read_fields(const struct json *object, size_t left_out,
+                       struct execute_body *ret, struct json **details,
+                       struct err *err) {
+  struct execute_body body = *ret;
+  if (fields_read(object, fields + left_out, COUNT_OF(fields) - left_out, &body,
+                  details, err) < 0)
+    return -1;
+  body.run.code = body.code.bytes;
+  body.run.code_length = body.code.length;
+  body.run.images_linked = body.images == 1;
+  body.run.traceback = (enum traceback_style)body.traceback;
+  *ret = body;
+  return 0;
+}
 
 int execute_body_read(const struct json *object, struct execute_body *ret,
                       struct json **details, struct err *err) {
-  struct execute_body body = nothing_asked;
-  if (fields_read(object, fields, COUNT_OF(fields), &body, details, err) < 0)
-    return -1;
-  *ret = body;
-  return 0;
+  *ret = nothing_asked;
+  return read_fields(object, 0, ret, details, err);
 }
 
 int execute_body_code(const char *bytes, size_t length,
@@ -56,6 +71,8 @@ int execute_body_code(const char *bytes, size_t length,
     return -1;
   *ret = nothing_asked;
   ret->code = (struct field_code){bytes, length};
+  ret->run.code = bytes;
+  ret->run.code_length = length;
   return 0;
 }
 
@@ -78,12 +95,9 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
       if (strcmp(fields[f].name, parameters[i].name) == 0)
         json_set(object, fields[f].name,
                  value_of(&fields[f], parameters[i].value));
-  struct execute_body body = *ret;
   /* "code", the first field, is the body itself. */
-  if (fields_read(object, fields + 1, COUNT_OF(fields) - 1, &body, details,
-                  err) < 0)
+  if (read_fields(object, 1, ret, details, err) < 0)
     return -1;
-  *ret = body;
   *keep = MEM_STEAL(object);
   return 0;
 }
@@ -97,21 +111,4 @@ int execute_body_check_key(const char *key, struct err *err) {
                    "Idempotency-Key: wanted are 1 to 255 visible ASCII "
                    "characters");
   return 0;
-}
-
-void execute_body_fill(const struct execute_body *body,
-                       struct run_request *request) {
-  request->code = body->code.bytes;
-  request->code_length = body->code.length;
-  request->timeout = body->timeout;
-  request->section = body->section;
-  request->images_linked = body->images == 1;
-  request->stdin_lines = body->stdin_lines;
-  request->silent = body->silent;
-  request->tags = body->tags;
-  request->text_limit = body->text_limit;
-  request->output_bytes = body->output_bytes;
-  request->outputs = body->outputs;
-  request->image_bytes = body->image_bytes;
-  request->traceback = (enum traceback_style)body->traceback;
 }

@@ -11,19 +11,14 @@
 #include "fcgi/http/fields.h"
 #include "fcgi/http/request.h"
 
-/* One member a field, in the order of the table in execute_body.c. Texts are
- * borrowed from the body. */
+/* What was asked. Texts are borrowed from the body. */
 struct execute_body {
-  struct field_code code;
-  double timeout; /* seconds; negative: not given */
-  const char *section;
-  int images; /* 0 inline, 1 link */
-  const struct json *stdin_lines;
-  bool silent;
-  const struct json *tags;
+  struct run_request run; /* all but who asks, for which task */
   bool wait;
-  int64_t text_limit, output_bytes, outputs, image_bytes; /* 0: not given */
-  int traceback; /* enum traceback_style */
+  /* as they came; `run` has them, too */
+  struct field_code code;
+  int images; /* 0 inline, 1 link */
+  int traceback;
 };
 
 /* Reads a parsed JSON object. ERR_FIELD names the field; *details as in
@@ -46,9 +41,5 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
 
 /* An Idempotency-Key: 1 to 255 visible ASCII characters. */
 int execute_body_check_key(const char *key, struct err *err);
-
-/* Puts what was asked into the engine's form. */
-void execute_body_fill(const struct execute_body *body,
-                       struct run_request *request);
 
 #endif

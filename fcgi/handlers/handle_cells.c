@@ -16,7 +16,6 @@ static const struct field cell_fields[] = {
 
 int handle_cells_add(struct call *call, struct err *err) {
   struct cell_body body = {.markdown = {NULL, 0}};
-  CLEANUP(json_done) struct json *answer = NULL;
   if (call_read_fields(call, cell_fields, COUNT_OF(cell_fields), &body, err) <
       0)
     return -1;
@@ -24,15 +23,15 @@ int handle_cells_add(struct call *call, struct err *err) {
     return err_set(err, ERR_FIELD, "field \"markdown\": wanted is a text");
   if (call_take_place(call, err) < 0 ||
       markdown_add(call->engine, call->task, body.markdown.bytes,
-                   body.markdown.length, call->caller.name, &answer, err) < 0)
+                   body.markdown.length, call->caller.name, &call->answer,
+                   err) < 0)
     return -1;
   call_give_place(call);
-  return reply_json(call->reply, 201, answer, err);
+  return 201;
 }
 
 int handle_cells_sections(struct call *call, struct err *err) {
   int64_t limit, text_limit;
-  CLEANUP(json_done) struct json *answer = NULL;
   const char *before = request_parameter(call->request, "before");
   if (before != NULL && !id_is_uuid(before))
     return err_set(err, ERR_FIELD,
@@ -41,7 +40,7 @@ int handle_cells_sections(struct call *call, struct err *err) {
       request_integer(call->request, "text_limit", 1, 10000000,
                       call->conf->text_limit, &text_limit, err) < 0 ||
       sections_list(call->engine, call->task, before, (int)limit, text_limit,
-                    &answer, err) < 0)
+                    &call->answer, err) < 0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }

@@ -1,5 +1,4 @@
 /* /v1/events and /v1/tasks/{task}/events: the live feed */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -12,14 +11,10 @@
 
 static int read_header(const struct call *call, int64_t *ret, struct err *err) {
   const char *text = request_header(call->request, "HTTP_LAST_EVENT_ID");
-  if (text == NULL)
+  if (text == NULL || request_read_number(text, ret) >= 0)
     return 0;
-  size_t length = strspn(text, "0123456789");
-  if (length == 0 || length > 18 || text[length] != '\0')
-    return err_set(err, ERR_INVALID,
-                   "the header Last-Event-ID must be the id of an event");
-  *ret = strtoll(text, NULL, 10);
-  return 0;
+  return err_set(err, ERR_INVALID,
+                 "the header Last-Event-ID must be the id of an event");
 }
 
 /* The header goes before: a browser that connects again repeats the address of
@@ -44,9 +39,9 @@ static int add_gap(struct buf *text, struct err *err) {
   return err_set(err, ERR_INTERNAL, "no room for an event");
 }
 
-/* What a watcher is sent first, always something, so that a web server passes
- * the head on at once: after how many ms to come again, and the present state
- * unless it can go on from where it was. */
+/* Writes what a watcher is sent first: after how many ms to come again, and the
+ * present state unless it can go on from where it was. It is never nothing, so
+ * that the web server passes the head on at once. */
 static int begin(const struct call *call, struct watch_start *start,
                  struct buf *text, struct err *err) {
   int64_t after;
@@ -100,8 +95,8 @@ int handle_events(struct call *call, struct err *err) {
                    "over plain CGI there is no live feed; it needs FastCGI");
   if (!broadcast_reserve(call->service->broadcast))
     return err_set(err, ERR_UNAVAILABLE,
-                   "%lld watchers there are already, which is the limit (the "
-                   "key \"watchers\" in cellpost.conf)",
+                   "there are %lld watchers already, and no more are taken "
+                   "(the key \"watchers\" in cellpost.conf)",
                    (long long)call->conf->watchers);
   if (begin(call, &start, &text, err) < 0) {
     broadcast_release(call->service->broadcast);

@@ -48,17 +48,16 @@ static int read_key(const struct call *call, const char **key,
   return execute_body_check_key(*key, err);
 }
 
-static int submit(struct call *call, const struct execute_body *body,
+static int submit(struct call *call, struct run_request *request,
                   struct accepted **accepted, struct err *err) {
   char digest[CRYPTO_SHA256_HEX] = "";
-  struct run_request request = {.task = call->task,
-                                .body_sha256 = digest,
-                                .caller = call->caller.name,
-                                .address = call->caller.address,
-                                .request_id = call->request->id};
-  execute_body_fill(body, &request);
-  if (read_key(call, &request.idempotency_key, digest, err) < 0 ||
-      accept_run(call->engine, &request, accepted, err) < 0)
+  request->task = call->task;
+  request->body_sha256 = digest;
+  request->caller = call->caller.name;
+  request->address = call->caller.address;
+  request->request_id = call->request->id;
+  if (read_key(call, &request->idempotency_key, digest, err) < 0 ||
+      accept_run(call->engine, request, accepted, err) < 0)
     return -1;
   atomic_fetch_add(&call->service->metrics.runs, 1);
   log_set_run(accepted_id(*accepted));
@@ -67,10 +66,8 @@ static int submit(struct call *call, const struct execute_body *body,
   return 0;
 }
 
-/* 202; the dispatcher then carries the run out. */
-static int answer_accepted(struct call *call, struct accepted *accepted,
-                           struct err *err) {
-  CLEANUP(json_done) struct json *answer = json_object();
+static void tell_accepted(struct call *call, const struct accepted *accepted) {
+  struct json *answer = call->answer = json_object();
   CLEANUP(mem_free_pointer)
   char *uri = mem_format("/v1/runs/%s", accepted_id(accepted));
   json_set_text(answer, "run", accepted_id(accepted));
@@ -79,17 +76,15 @@ static int answer_accepted(struct call *call, struct accepted *accepted,
   json_set_integer(answer, "position", accepted_position(accepted));
   json_set_text(answer, "uri", uri);
   reply_header(call->reply, "Location", uri);
-  return reply_json(call->reply, 202, answer, err);
 }
 
 static int answer_at_end(struct call *call, struct accepted *accepted,
                          struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (run_perform(call->engine, accepted, NULL, &answer, &call->details, err) <
-      0)
+  if (run_perform(call->engine, accepted, NULL, &call->answer, &call->details,
+                  err) < 0)
     return -1;
   call_give_place(call);
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 static void send_event(void *stream, const char *type,
@@ -100,9 +95,9 @@ static void send_event(void *stream, const char *type,
 /* A run that fails before its first event is answered by an ordinary problem
  * document; afterwards the document is the last event. */
 static int end_stream(struct call *call, struct stream *stream, int result,
-                      const struct json *answer, const struct err *err) {
+                      const struct err *err) {
   if (result == 0) {
-    stream_close(stream, "answer", answer);
+    stream_close(stream, "answer", call->answer);
     return 0;
   }
   if (!stream_is_started(stream)) {
@@ -120,11 +115,10 @@ static int answer_stream(struct call *call, struct accepted *accepted,
                          enum accept_format format, struct err *err) {
   struct stream *stream = stream_open(call->reply, format);
   struct sink sink = {.context = stream, .event = send_event};
-  CLEANUP(json_done) struct json *answer = NULL;
-  int result =
-      run_perform(call->engine, accepted, &sink, &answer, &call->details, err);
+  int result = run_perform(call->engine, accepted, &sink, &call->answer,
+                           &call->details, err);
   /* A reader may be slow: until it has the end, the thread is held. */
-  result = end_stream(call, stream, result, answer, err);
+  result = end_stream(call, stream, result, err);
   call_give_place(call);
   return result;
 }
@@ -134,16 +128,16 @@ int handle_execute(struct call *call, struct err *err) {
   CLEANUP(json_done) struct json *keep = NULL;
   CLEANUP(accepted_done) struct accepted *accepted = NULL;
   if (read_asked(call, &body, &keep, err) < 0 ||
-      call_take_place(call, err) < 0 || submit(call, &body, &accepted, err) < 0)
+      call_take_place(call, err) < 0 ||
+      submit(call, &body.run, &accepted, err) < 0)
     return -1;
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
   if (body.wait)
     return format == ACCEPT_JSON ? answer_at_end(call, accepted, err)
                                  : answer_stream(call, accepted, format, err);
-  if (answer_accepted(call, accepted, err) < 0)
-    return -1;
+  tell_accepted(call, accepted);
   if (!accepted_is_repeat(accepted))
     call->unfinished = MEM_STEAL(accepted);
-  return 0;
+  return 202;
 }

@@ -70,12 +70,12 @@ static int read_filter(const struct call *call, struct run_filter *ret,
 int handle_runs_list(struct call *call, struct err *err) {
   int64_t limit;
   struct run_filter filter;
-  CLEANUP(json_done) struct json *answer = NULL;
   if (read_filter(call, &filter, err) < 0 ||
       request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
-      history_list_runs(call->engine, &filter, (int)limit, &answer, err) < 0)
+      history_list_runs(call->engine, &filter, (int)limit, &call->answer, err) <
+          0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 /* A page at a time: the first one can still be refused. */
@@ -110,39 +110,37 @@ int handle_runs_export(struct call *call, struct err *err) {
 
 int handle_runs_hours(struct call *call, struct err *err) {
   struct run_filter filter;
-  CLEANUP(json_done) struct json *answer = NULL;
   if (read_filter(call, &filter, err) < 0)
     return -1;
   if (filter.since == 0)
     filter.since = clock_wall_us() - INT64_C(24) * 3600 * 1000000;
-  if (history_hours(call->engine, &filter, &answer, err) < 0)
+  if (history_hours(call->engine, &filter, &call->answer, err) < 0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 int handle_runs_request(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (history_describe_request(call->engine, call->run, &answer, err) < 0)
-    return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return history_describe_request(call->engine, call->run, &call->answer, err) <
+                 0
+             ? -1
+             : 200;
 }
 
 int handle_runs_describe(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (history_describe_run(call->engine, call->run, &answer, err) < 0)
-    return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return history_describe_run(call->engine, call->run, &call->answer, err) < 0
+             ? -1
+             : 200;
 }
 
 /* 202: the wish is recorded; GET tells when the run has ended. */
 int handle_runs_cancel(struct call *call, struct err *err) {
   if (run_cancel(call->engine, call->run, call->caller.name, err) < 0)
     return -1;
-  CLEANUP(json_done) struct json *answer = json_object();
+  struct json *answer = call->answer = json_object();
   CLEANUP(mem_free_pointer)
   char *uri = mem_format("/v1/runs/%s", call->run);
   json_set_text(answer, "run", call->run);
   json_set_boolean(answer, "cancel_requested", true);
   json_set_text(answer, "uri", uri);
-  return reply_json(call->reply, 202, answer, err);
+  return 202;
 }

@@ -9,9 +9,10 @@
 
 /* This process answers. */
 int handle_service_health(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = json_object();
+  (void)err;
+  struct json *answer = call->answer = json_object();
   json_set_text(answer, "status", "ok");
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 /* And a run would find a keeper and a registry that can be written. */
@@ -19,9 +20,9 @@ int handle_service_ready(struct call *call, struct err *err) {
   struct err reason;
   if (!engine_is_ready(call->engine, &reason))
     return err_set(err, ERR_UNAVAILABLE, "%s", reason.text);
-  CLEANUP(json_done) struct json *answer = json_object();
+  struct json *answer = call->answer = json_object();
   json_set_text(answer, "status", "ready");
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 static void write_notebooks(struct buf *out) {
@@ -95,11 +96,12 @@ static struct json *told(const struct conf *conf, const char *name) {
 
 /* What a client may count on here, without trying. */
 int handle_service_capabilities(struct call *call, struct err *err) {
+  (void)err;
   static const char *const bodies[] = {"application/json", "text/x-python",
                                        NULL};
   static const char *const answers[] = {"application/json", "text/event-stream",
                                         "application/x-ndjson", NULL};
-  CLEANUP(json_done) struct json *answer = json_object();
+  struct json *answer = call->answer = json_object();
   json_set_text(answer, "version", CELLPOST_VERSION);
   json_set_text(answer, "kernelspec", call->conf->kernelspec);
   json_set_boolean(answer, "auto_create", call->conf->auto_create);
@@ -108,12 +110,10 @@ int handle_service_capabilities(struct call *call, struct err *err) {
   json_set(answer, "limits", limits(call->conf));
   json_set(answer, "jail", told(call->conf, LAYOUT_JAIL_REPORT));
   json_set(answer, "warm", told(call->conf, LAYOUT_WARM_REPORT));
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 int handle_service_kernelspecs(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (admin_list_kernelspecs(call->engine, &answer, err) < 0)
-    return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return admin_list_kernelspecs(call->engine, &call->answer, err) < 0 ? -1
+                                                                      : 200;
 }

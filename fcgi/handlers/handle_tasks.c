@@ -30,12 +30,11 @@ static const struct field settings_fields[] = {
 
 int handle_tasks_list(struct call *call, struct err *err) {
   int64_t limit;
-  CLEANUP(json_done) struct json *answer = NULL;
   const char *after = request_parameter(call->request, "after");
   if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
-      admin_list_tasks(call->engine, after, (int)limit, &answer, err) < 0)
+      admin_list_tasks(call->engine, after, (int)limit, &call->answer, err) < 0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 /* As the keeper will read them. */
@@ -53,46 +52,42 @@ static int check_limits(struct call *call, const struct json *limits,
 int handle_tasks_put(struct call *call, struct err *err) {
   struct task_settings settings = {.kernelspec = NULL};
   CLEANUP(json_done) struct json *nothing = json_object();
-  CLEANUP(json_done) struct json *answer = NULL;
   if (call_read_fields(call, settings_fields, COUNT_OF(settings_fields),
                        &settings, err) < 0 ||
       check_limits(call, settings.limits, err) < 0)
     return -1;
   int made = admin_put_task(call->engine, call->task,
                             call->body == NULL ? nothing : call->body,
-                            call->caller.name, &answer, err);
+                            call->caller.name, &call->answer, err);
   if (made < 0)
     return -1;
   CLEANUP(mem_free_pointer)
   char *uri = mem_format("/v1/tasks/%s", call->task);
   if (made == 1)
     reply_header(call->reply, "Location", uri);
-  return reply_json(call->reply, made == 1 ? 201 : 200, answer, err);
+  return made == 1 ? 201 : 200;
 }
 
 int handle_tasks_describe(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (admin_describe_task(call->engine, call->task, &answer, err) < 0)
-    return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return admin_describe_task(call->engine, call->task, &call->answer, err) < 0
+             ? -1
+             : 200;
 }
 
 int handle_tasks_delete(struct call *call, struct err *err) {
   int64_t purge;
-  CLEANUP(json_done) struct json *answer = NULL;
   if (request_integer(call->request, "purge", 0, 1, 0, &purge, err) < 0 ||
       admin_delete_task(call->engine, call->task, purge == 1, call->caller.name,
-                        &answer, err) < 0)
+                        &call->answer, err) < 0)
     return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return 200;
 }
 
 int handle_tasks_interrupt(struct call *call, struct err *err) {
-  CLEANUP(json_done) struct json *answer = NULL;
-  if (admin_interrupt_task(call->engine, call->task, call->caller.name, &answer,
-                           err) < 0)
-    return -1;
-  return reply_json(call->reply, 200, answer, err);
+  return admin_interrupt_task(call->engine, call->task, call->caller.name,
+                              &call->answer, err) < 0
+             ? -1
+             : 200;
 }
 
 struct restart_body {
@@ -106,16 +101,15 @@ static const struct field restart_fields[] = {
 
 int handle_tasks_restart(struct call *call, struct err *err) {
   struct restart_body body = {.replay = false};
-  CLEANUP(json_done) struct json *answer = NULL;
   if (call_read_fields(call, restart_fields, COUNT_OF(restart_fields), &body,
                        err) < 0 ||
       (body.replay && call_take_place(call, err) < 0))
     return -1;
   int result = body.replay
                    ? admin_replay_task(call->engine, call->task,
-                                       call->caller.name, &answer, err)
+                                       call->caller.name, &call->answer, err)
                    : admin_restart_task(call->engine, call->task,
-                                        call->caller.name, &answer, err);
+                                        call->caller.name, &call->answer, err);
   call_give_place(call);
-  return result < 0 ? -1 : reply_json(call->reply, 200, answer, err);
+  return result < 0 ? -1 : 200;
 }

@@ -40,28 +40,29 @@ struct call {
   const struct json *body;
   bool body_is_code;
   bool has_place; /* call_take_place */
-  /* Set by a handler: a run that goes on after the answer; the call's. */
-  struct accepted *unfinished;
+  /* Set by a handler, the call's: */
+  struct json *answer;
+  struct accepted *unfinished; /* a run that goes on after the answer */
   /* More members of the problem document, set before a failure; the call's. */
   struct json *details;
 };
 
-/* Answers by one function of reply.h or of a stream and returns 0, or returns
- * -1 with *err set and nothing written: the caller then writes the problem
- * document. */
+/* Returns the status that call->answer goes out with; or 0 when it has answered
+ * by itself (reply.h, a stream); or -1 with *err set and nothing written: then
+ * the problem document goes out. */
 typedef int handler(struct call *call, struct err *err);
 
 /* Reads the body, which may be absent, as fields_read does. */
 int call_read_fields(struct call *call, const struct field *fields,
                      size_t count, void *target, struct err *err);
 
-/* For a handler, before it waits for a kernel or for a task's turn: takes one
- * of the places for that (run_places.h), which is given back when nothing of
- * the call goes on. ERR_UNAVAILABLE: all are taken.
+/* Takes one of the places for those who wait (run_places.h): a handler does so
+ * before it waits for a kernel or for a task's turn. ERR_UNAVAILABLE: all are
+ * taken.
  *
- * It gives the place back before it answers, if nothing goes on then: a client
- * that sends one request after another would else find it taken by the one
- * before. */
+ * The place is given back at the call's end, or earlier by the handler: once
+ * nothing goes on, before it answers. A client that sends one request after
+ * another would otherwise find its own place still taken. */
 int call_take_place(struct call *call, struct err *err);
 void call_give_place(struct call *call);
 

@@ -43,7 +43,8 @@ static int check_origin(const struct call *call, struct failure *failure) {
                  "a page of origin \"%.200s\" may not do this", origin);
 }
 
-/* The segments from `at` on. One that holds a slash is not two. */
+/* Joins the segments from `at` on. One that holds a slash itself (%2F) is
+ * refused: joined, it would be two. */
 static int join_path(struct call *call, size_t at, char **path,
                      struct err *err) {
   CLEANUP(buf_free) struct buf joined = BUF_INIT(BUF_SMALL);
@@ -101,7 +102,7 @@ static int check_query(const struct call *call, const struct route *route,
   return 0;
 }
 
-/* Before the body is read: what is not taken need not be sent. */
+/* Comes before the body is read, so that a refused body need not be sent. */
 static int check_type(struct call *call, const struct route *route,
                       struct failure *failure) {
   const char *type = request_header(call->request, "CONTENT_TYPE");
@@ -150,7 +151,10 @@ static int serve_route(struct call *call, const struct route_match *match,
       read_body(call, route, &body, failure) < 0)
     return -1;
   log_set_task(call->task);
-  return route->handle(call, &failure->err);
+  int status = route->handle(call, &failure->err);
+  return status <= 0
+             ? status
+             : reply_json(call->reply, status, call->answer, &failure->err);
 }
 
 static void answer_failure(struct call *call, const struct failure *failure) {
@@ -219,6 +223,7 @@ void dispatch(struct service *service, struct door *door) {
   if (call.unfinished != NULL)
     go_on(&call);
   call_give_place(&call);
+  json_free(call.answer);
   json_free(call.details);
   reply_free(&reply);
   request_free(&request);

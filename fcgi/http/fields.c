@@ -14,10 +14,8 @@
 /* What the value must be; filled in by a reader that refuses it. */
 #define WANTED_SIZE 160
 
-static int want(char wanted[WANTED_SIZE], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int want(char wanted[WANTED_SIZE], const char *format, ...) {
+static int __attribute__((format(printf, 2, 3)))
+want(char wanted[WANTED_SIZE], const char *format, ...) {
   va_list values;
   va_start(values, format);
   vsnprintf(wanted, WANTED_SIZE, format, values);
@@ -63,54 +61,57 @@ static int refuse_nul(const char *bytes, size_t length,
               (size_t)(nul - bytes) + 1);
 }
 
-static int read_code(const struct json *value, struct field_code *member,
-                     char wanted[WANTED_SIZE]) {
+static int read_code(const struct field *field, const struct json *value,
+                     void *member, char wanted[WANTED_SIZE]) {
+  (void)field;
   if (json_kind(value) != JSON_STRING)
     return want(wanted, "a string");
   if (refuse_nul(json_text(value), json_text_length(value), wanted) < 0)
     return -1;
-  *member = (struct field_code){json_text(value), json_text_length(value)};
+  *(struct field_code *)member =
+      (struct field_code){json_text(value), json_text_length(value)};
   return 0;
 }
 
 static int read_number(const struct field *field, const struct json *value,
-                       double *member, char wanted[WANTED_SIZE]) {
+                       void *member, char wanted[WANTED_SIZE]) {
   enum json_kind kind = json_kind(value);
   double number = json_as_number(value, -1);
   if ((kind != JSON_INTEGER && kind != JSON_NUMBER) || number <= field->least ||
       number > field->most)
     return want(wanted, "a number over %.0f, at most %.0f", field->least,
                 field->most);
-  *member = number;
+  *(double *)member = number;
   return 0;
 }
 
 static int read_integer(const struct field *field, const struct json *value,
-                        int64_t *member, char wanted[WANTED_SIZE]) {
+                        void *member, char wanted[WANTED_SIZE]) {
   int64_t number = json_as_integer(value, INT64_MIN);
   if (json_kind(value) != JSON_INTEGER || (double)number < field->least ||
       (double)number > field->most)
     return want(wanted, "a whole number from %.0f to %.0f", field->least,
                 field->most);
-  *member = number;
+  *(int64_t *)member = number;
   return 0;
 }
 
-static int read_boolean(const struct json *value, bool *member,
-                        char wanted[WANTED_SIZE]) {
+static int read_boolean(const struct field *field, const struct json *value,
+                        void *member, char wanted[WANTED_SIZE]) {
+  (void)field;
   if (json_kind(value) != JSON_BOOL)
     return want(wanted, "true or false");
-  *member = json_as_boolean(value, false);
+  *(bool *)member = json_as_boolean(value, false);
   return 0;
 }
 
 static int read_choice(const struct field *field, const struct json *value,
-                       int *member, char wanted[WANTED_SIZE]) {
+                       void *member, char wanted[WANTED_SIZE]) {
   const char *text = json_text(value);
   CLEANUP(buf_free) struct buf list = BUF_INIT(BUF_LINE);
   for (int i = 0; field->choices[i] != NULL; i++) {
     if (text != NULL && strcmp(text, field->choices[i]) == 0) {
-      *member = i;
+      *(int *)member = i;
       return 0;
     }
     buf_format(&list, "%s\"%s\"", i == 0 ? "" : ", ", field->choices[i]);
@@ -130,7 +131,7 @@ static bool is_tag(const struct json *tags, size_t index) {
 }
 
 static int read_texts(const struct field *field, const struct json *value,
-                      const struct json **member, char wanted[WANTED_SIZE]) {
+                      void *member, char wanted[WANTED_SIZE]) {
   bool tags = field->type == FIELD_TAGS;
   bool right = json_kind(value) == JSON_ARRAY &&
                (double)json_length(value) <= field->most;
@@ -141,7 +142,7 @@ static int read_texts(const struct field *field, const struct json *value,
     return want(wanted, "an array of at most %.0f %s", field->most,
                 tags ? "tags: strings, not empty, without commas, none twice"
                      : "strings");
-  *member = value;
+  *(const struct json **)member = value;
   return 0;
 }
 
@@ -153,8 +154,7 @@ static bool is_variable(const char *name) {
 }
 
 static int read_environment(const struct field *field, const struct json *value,
-                            const struct json **member,
-                            char wanted[WANTED_SIZE]) {
+                            void *member, char wanted[WANTED_SIZE]) {
   bool right = json_kind(value) == JSON_OBJECT &&
                (double)json_length(value) <= field->most;
   void *state = NULL;
@@ -168,43 +168,35 @@ static int read_environment(const struct field *field, const struct json *value,
                 "an object of at most %.0f environment variables, each NAME: "
                 "\"text\"",
                 field->most);
-  *member = value;
+  *(const struct json **)member = value;
   return 0;
 }
 
-static int read_object(const struct json *value, const struct json **member,
-                       char wanted[WANTED_SIZE]) {
+static int read_object(const struct field *field, const struct json *value,
+                       void *member, char wanted[WANTED_SIZE]) {
+  (void)field;
   if (json_kind(value) != JSON_OBJECT)
     return want(wanted, "an object");
-  *member = value;
+  *(const struct json **)member = value;
   return 0;
 }
 
-static int read_value(const struct field *field, const struct json *value,
-                      void *member, char wanted[WANTED_SIZE]) {
-  switch (field->type) {
-  case FIELD_TEXT:
-    return read_text(field, value, member, wanted);
-  case FIELD_CODE:
-    return read_code(value, member, wanted);
-  case FIELD_NUMBER:
-    return read_number(field, value, member, wanted);
-  case FIELD_INTEGER:
-    return read_integer(field, value, member, wanted);
-  case FIELD_BOOLEAN:
-    return read_boolean(value, member, wanted);
-  case FIELD_CHOICE:
-    return read_choice(field, value, member, wanted);
-  case FIELD_TEXTS:
-  case FIELD_TAGS:
-    return read_texts(field, value, member, wanted);
-  case FIELD_ENVIRONMENT:
-    return read_environment(field, value, member, wanted);
-  case FIELD_OBJECT:
-    return read_object(value, member, wanted);
-  }
-  return want(wanted, "nothing");
-}
+/* Sets the member, or tells in `wanted` what would be right. */
+typedef int reader(const struct field *field, const struct json *value,
+                   void *member, char wanted[WANTED_SIZE]);
+
+static reader *const readers[] = {
+    [FIELD_TEXT] = read_text,
+    [FIELD_CODE] = read_code,
+    [FIELD_NUMBER] = read_number,
+    [FIELD_INTEGER] = read_integer,
+    [FIELD_BOOLEAN] = read_boolean,
+    [FIELD_CHOICE] = read_choice,
+    [FIELD_TEXTS] = read_texts,
+    [FIELD_TAGS] = read_texts,
+    [FIELD_ENVIRONMENT] = read_environment,
+    [FIELD_OBJECT] = read_object,
+};
 
 static void tell(struct json **details, const char *name, const char *near) {
   if (details == NULL)
@@ -263,7 +255,8 @@ int fields_read(const struct json *object, const struct field *fields,
     if (field == NULL)
       return unknown_field(name, fields, count, details, err);
     char wanted[WANTED_SIZE];
-    if (read_value(field, value, (char *)target + field->offset, wanted) == 0)
+    if (readers[field->type](field, value, (char *)target + field->offset,
+                             wanted) == 0)
       continue;
     return refuse(name, wanted, details, err);
   }

@@ -143,12 +143,12 @@ const char *request_parameter(const struct request *request, const char *name) {
   return NULL;
 }
 
-/* Decimal digits only; strtoll alone would take white space and signs. */
-static int read_integer(const char *text, int64_t *value) {
+/* strtoll alone would take white space and signs. */
+int request_read_number(const char *text, int64_t *ret) {
   size_t length = strspn(text, "0123456789");
   if (length == 0 || length > 18 || text[length] != '\0')
     return -1;
-  *value = strtoll(text, NULL, 10);
+  *ret = strtoll(text, NULL, 10);
   return 0;
 }
 
@@ -158,7 +158,7 @@ int request_integer(const struct request *request, const char *name,
   const char *text = request_parameter(request, name);
   int64_t value = otherwise;
   if (text != NULL &&
-      (read_integer(text, &value) < 0 || value < least || value > most))
+      (request_read_number(text, &value) < 0 || value < least || value > most))
     return err_set(err, ERR_FIELD,
                    "the query parameter \"%s\" must be a whole number from "
                    "%lld to %lld",
@@ -175,7 +175,7 @@ bool request_has_body(const struct request *request) {
 int request_read_body(struct request *request, int64_t limit, struct err *err) {
   const char *announced = request_header(request, "CONTENT_LENGTH");
   int64_t length = 0;
-  if (announced != NULL && read_integer(announced, &length) < 0)
+  if (announced != NULL && request_read_number(announced, &length) < 0)
     return err_set(err, ERR_INVALID, "Content-Length is not a number");
   if (length > limit || length > (int64_t)BUF_REQUEST_BODY)
     return err_set(err, ERR_TOO_LARGE,

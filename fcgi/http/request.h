@@ -50,6 +50,9 @@ bool request_has_header(const struct request *request, const char *name);
 /* The value of a query parameter, or NULL. */
 const char *request_parameter(const struct request *request, const char *name);
 
+/* Decimal digits, at most 18, and nothing else. */
+int request_read_number(const char *text, int64_t *ret);
+
 /* A query parameter that must be a whole number in a range; `otherwise` when
  * absent. ERR_FIELD names it. */
 int request_integer(const struct request *request, const char *name,

@@ -31,8 +31,8 @@ struct route_match {
   const struct route *route;
   const char *task; /* what stood for {task}, checked; or NULL */
   const char *run;
-  /* {path}, which ends a pattern, stands for one segment and all that follow
-   * it: those from here on; 0: none. */
+  /* {path} ends a pattern and stands for one or more segments: this is the
+   * first of them; 0: there is no {path}. */
   size_t path_at;
 };
 

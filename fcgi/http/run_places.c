@@ -18,10 +18,9 @@ int run_places_take(struct run_places *places, struct err *err) {
     return 0;
   atomic_fetch_sub(&places->taken, 1);
   return err_set(err, ERR_UNAVAILABLE,
-                 "%ld runs go on or wait for their turn, for which all of the "
-                 "threads that they may hold are taken; ask again when some "
-                 "have ended, or raise the key \"threads\" (now %ld) in "
-                 "cellpost.conf",
+                 "%ld runs go on or wait for their turn and hold every thread "
+                 "that runs may have; ask again when some have ended, or raise "
+                 "the key \"threads\" (now %ld) in cellpost.conf",
                  atomic_load(&places->most), atomic_load(&places->threads));
 }
 

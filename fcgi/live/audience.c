@@ -12,9 +12,9 @@
 #include "core/store/event.h"
 
 #define EVENTS_AT_ONCE 100
-/* So many watchers in a row; then the web server, which is woken for each of
- * them and has other requests beside, is waited for until it has taken what the
- * last of them was sent; but for a peer that does not read, not long. */
+/* The web server is woken for each watcher and has other requests beside. So
+ * after so many watchers in a row it is waited for until it has taken what the
+ * last of them was sent; not long, for a peer may not read at all. */
 #define ROW 50
 #define ROW_LOOK (CLOCK_MS / 4)
 #define ROW_LOOKS 80

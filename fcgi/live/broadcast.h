@@ -2,9 +2,9 @@
  *
  * It reads the log, where every process of ours writes, 50 times a second while
  * somebody watches, and does nothing otherwise. Every event is read and
- * formatted once, whatever the number of watchers. Who begins somewhere behind
- * is brought up from the log, a piece at a time. Who does not read is dropped
- * with a "gap" (watcher.h) and may come again: the log is where it was. */
+ * formatted once, whatever the number of watchers (audience.h). A watcher that
+ * does not read is dropped with a "gap" (watcher.h) and may come again: the log
+ * still has what it missed. */
 #ifndef CELLPOST_FCGI_LIVE_BROADCAST_H
 #define CELLPOST_FCGI_LIVE_BROADCAST_H
 

@@ -16,8 +16,8 @@
 #include "fcgi/http/accept.h"
 #include "fcgi/http/reply.h"
 
-/* Bytes not yet written, from which on events are dropped. The one event that
- * passes it is kept, whatever its size. */
+/* While so many bytes wait, events are dropped. The event that passes this mark
+ * is still queued, whatever its size. */
 #define STREAM_QUEUE ((size_t)16 << 20)
 
 struct stream;

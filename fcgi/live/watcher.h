@@ -15,8 +15,8 @@
 #include "core/base/id.h"
 #include "core/feed/fence.h"
 
-/* Bytes waiting for a watcher from which on it is too slow. What passes it is
- * kept, whatever its size. */
+/* A watcher for which so many bytes wait is too slow. The piece that passes
+ * this mark is still queued, whatever its size. */
 #define WATCHER_QUEUE ((size_t)1 << 20)
 
 /* Server-sent events that many watchers are sent alike; counted references, of
@@ -65,8 +65,8 @@ void watcher_free(struct watcher *watcher); /* closes the connection */
  * already. */
 bool watcher_queue(struct watcher *watcher, struct frames *frames);
 
-/* Ends the response after an event "gap"; what has not been begun is left out.
- * The client goes on from what it was sent. */
+/* Drops what waits, but for a piece that is half sent, and ends the response
+ * with an event "gap": from there the client may go on. */
 void watcher_drop(struct watcher *watcher);
 
 /* Ends the response after what is queued. */

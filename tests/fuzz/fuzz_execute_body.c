@@ -11,8 +11,8 @@
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "fcgi/handlers/execute_body.h"
+#include "fcgi/http/accept.h"
 #include "fcgi/http/host.h"
-#include "fcgi/transport/accept.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
@@ -32,8 +32,7 @@ static void read_json(const char *bytes, size_t size) {
     check(err.kind != ERR_NONE && err.text[0] != '\0');
     return;
   }
-  struct run_request request = {.task = "t"};
-  execute_body_fill(&body, &request);
+  struct run_request request = body.run;
   check(request.code != NULL);
   check(utf8_is_valid(request.code, request.code_length));
   check(request.timeout > 0 || request.timeout < 0);

@@ -40,8 +40,7 @@ static void everything_asked_arrives(void **state) {
       "\"image_bytes\":10,\"traceback\":\"minimal\"}";
   read_body(text, strlen(text), &outcome);
   assert_int_equal(outcome.result, 0);
-  struct run_request request = {.task = "t"};
-  execute_body_fill(&outcome.body, &request);
+  struct run_request request = outcome.body.run;
   assert_int_equal(request.code_length, 3);
   assert_memory_equal(request.code, "1+2", 3);
   assert_true(request.timeout > 2.49 && request.timeout < 2.51);
@@ -64,10 +63,10 @@ static void defaults_stand_for_what_is_left_out(void **state) {
   read_body("{\"code\":\"\"}", 11, &outcome);
   assert_int_equal(outcome.result, 0);
   assert_true(outcome.body.wait);
-  assert_true(outcome.body.timeout < 0);
-  assert_null(outcome.body.stdin_lines);
+  assert_true(outcome.body.run.timeout < 0);
+  assert_null(outcome.body.run.stdin_lines);
   assert_int_equal(outcome.body.traceback, TRACEBACK_CONTEXT);
-  assert_int_equal(outcome.body.text_limit, 0);
+  assert_int_equal(outcome.body.run.text_limit, 0);
 }
 
 /* Each faulty body, its kind, the field that is named and a word of the text.
@@ -206,9 +205,9 @@ static void fields_come_as_query_beside_bare_code(void **state) {
   assert_int_equal(execute_body_code("x", 1, &body, NULL, &err), 0);
   assert_int_equal(
       execute_body_query(good, COUNT_OF(good), &body, &keep, NULL, &err), 0);
-  assert_true(body.timeout == 2.5 && !body.wait && body.images == 1);
-  assert_string_equal(body.section, "12 é\u200d日本 😀");
-  assert_int_equal(body.text_limit, 500);
+  assert_true(body.run.timeout == 2.5 && !body.wait && body.run.images_linked);
+  assert_string_equal(body.run.section, "12 é\u200d日本 😀");
+  assert_int_equal(body.run.text_limit, 500);
   assert_int_equal(body.code.length, 1);
   struct request_parameter bad[] = {{"timeout", "soon"}, {"timeout", "-1"},
                                     {"wait", "1"},       {"images", "none"},
