@@ -9,6 +9,8 @@
 
 #define CAUSE_LIMIT 300
 #define REASON_LIMIT 200
+/* So many calls may leave some out in front of the last one. */
+#define CALLS_LISTED 5
 /* A run of identical lines is folded when so many repeats and so many bytes
  * of them go: folding must not make the text longer. */
 #define FOLD_REPEATS 3
@@ -26,12 +28,38 @@ static void append_plain(const char *text, size_t length, size_t limit,
   characters_append(buf_string(&plain), plain.length, limit, out);
 }
 
+/* " of cell In[1], in f" | ", in f" | " of this cell": where a line is. */
+static void append_where(const struct json *place, const char *own,
+                         struct buf *out) {
+  const struct json *cell = json_get(place, "cell");
+  const char *function = json_get_text(place, "function");
+  if (cell != NULL)
+    buf_format(out, " of cell In[%lld]", (long long)json_as_integer(cell, 0));
+  else
+    buf_text(out, json_has(place, "cell") ? " of an earlier cell" : own);
+  if (function != NULL)
+    buf_format(out, ", in %s", function);
+}
+
+static void append_calls(const struct json *error, struct buf *out) {
+  const struct json *calls = json_get(error, "calls");
+  /* Lines of one cell need not say which. */
+  const char *own = json_has(error, "cell") ? " of this cell" : "";
+  size_t count = json_length(calls);
+  for (size_t i = 0; i < count; i++) {
+    const struct json *call = json_at(calls, i);
+    buf_format(out, "%s%sline %lld", i == 0 ? " (called from " : "; ",
+               i > 0 && i + 1 == CALLS_LISTED ? "…; " : "",
+               (long long)json_get_integer(call, "line", 0));
+    append_where(call, own, out);
+  }
+  buf_text(out, count > 0 ? ")" : "");
+}
+
 void passage_place(const struct json *error, const char *status,
                    struct buf *out) {
   int64_t line = json_get_integer(error, "line", -1);
   int64_t column = json_get_integer(error, "column", -1);
-  int64_t called_line = json_get_integer(error, "called_line", -1);
-  const struct json *cell = json_get(error, "cell");
   const char *source = json_get_text(error, "source");
   if (line < 0)
     return;
@@ -41,14 +69,8 @@ void passage_place(const struct json *error, const char *status,
              (long long)line);
   if (column >= 0)
     buf_format(out, ", column %lld", (long long)column);
-  if (cell != NULL)
-    buf_format(out, " of cell In[%lld]", (long long)json_as_integer(cell, 0));
-  else
-    buf_text(out,
-             json_has(error, "cell") ? " of an earlier cell" : " of the cell");
-  if (called_line >= 0)
-    buf_format(out, " (called from line %lld of this cell)",
-               (long long)called_line);
+  append_where(error, " of the cell", out);
+  append_calls(error, out);
   buf_text(out, source ? ":\n" : "\n");
   if (source != NULL)
     buf_text(out, source);

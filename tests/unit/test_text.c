@@ -150,12 +150,23 @@ static const struct row rows[] = {
     {"an exception in an earlier cell names it",
      "[{\"output_type\":\"error\",\"ename\":\"E\",\"evalue\":\"\"}]",
      .error = "{\"ename\":\"E\",\"evalue\":\"\",\"line\":3,\"cell\":1,"
-              "\"called_line\":2,\"source\":\"-> 3 f()\\n\"}",
+              "\"function\":\"f\",\"calls\":[{\"line\":7,\"cell\":1,"
+              "\"function\":\"g\"},{\"line\":2}],"
+              "\"source\":\"-> 3 f()\\n\"}",
      .status = "error", .state = "fresh",
+     .text = "Error in line 3 of cell In[1], in f (called from line 7 of cell "
+             "In[1], in g; line 2 of this cell):\n"
+             "-> 3 f()\nE\n[error: E; the kernel was started for this run; "
+             "variables set in it are kept]"},
+    {"the calls within a cell are told",
+     "[{\"output_type\":\"error\",\"ename\":\"E\",\"evalue\":\"\"}]",
+     .error = "{\"ename\":\"E\",\"evalue\":\"\",\"line\":2,\"function\":\"f\","
+              "\"calls\":[{\"line\":5,\"function\":\"g\"},{\"line\":7}],"
+              "\"source\":\"-> 2 1/0\"}",
+     .status = "error", .state = "kept",
      .text =
-         "Error in line 3 of cell In[1] (called from line 2 of this cell):\n"
-         "-> 3 f()\nE\n[error: E; the kernel was started for this run; "
-         "variables set in it are kept]"},
+         "Error in line 2 of the cell, in f (called from line 5, in g; line "
+         "7):\n-> 2 1/0\nE\n[error: E; variables are kept]"},
     {"a cause that says the same, in a new kernel",
      "[{\"output_type\":\"error\"}]",
      .error =

@@ -4,6 +4,7 @@
 #include "tests/unit/traceback_fixture.h"
 
 #include <dirent.h>
+#include <time.h>
 
 #include "core/text/characters.h"
 #include "tests/unit/traceback_rows.h"
@@ -332,6 +333,36 @@ static void sources_are_numbered_as_written(void **state) {
   }
 }
 
+static void calls_are_told_from_the_nearest(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *function, *calls;
+  } rows[] = {
+      {"ipython-8.5/calls_chain", "f",
+       "[{\"line\":5,\"function\":\"g\"},{\"line\":7}]"},
+      {"ipython-8.5/calls_lambda", "<lambda>",
+       "[{\"line\":2,\"function\":\"<lambda>\"}]"},
+      {"ipython-8.5/zero_division", NULL, "[]"},
+      {"ipython-8.5/earlier_cell", "f", "[{\"line\":2}]"},
+      {"ipython-8.5/recursion", "f", "[{\"line\":1}]"},
+      {"ipython-8.5/earlier_cells", "f",
+       "[{\"line\":3,\"function\":\"g\",\"cell\":2},{\"line\":3}]"},
+      {"ipython-8.5/magic_time_exec", NULL, "[{\"line\":6}]"},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    struct json *report = fixture_report(rows[i].name, TRACEBACK_CONTEXT);
+    CLEANUP(buf_free) struct buf calls = BUF_INIT(BUF_SMALL);
+    json_write(json_get(report, "calls"), &calls);
+    const char *function = json_get_text(report, "function");
+    if (strcmp(buf_string(&calls), rows[i].calls) != 0 ||
+        strcmp(function ? function : "",
+               rows[i].function ? rows[i].function : "") != 0)
+      fail_msg("%s: %s, called by %s", rows[i].name, function,
+               buf_string(&calls));
+    json_free(report);
+  }
+}
+
 static void messages_lose_only_the_cell_s_file(void **state) {
   (void)state;
   static const struct {
@@ -483,18 +514,88 @@ static void a_stale_probe_changes_nothing(void **state) {
   json_free(fixture);
 }
 
+static double seconds_of(const struct traceback_source *source) {
+  struct timespec before, after;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+  json_free(traceback_report(source));
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+  return (double)(after.tv_sec - before.tv_sec) +
+         (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+}
+
+/* The seconds for a cell of so many lines in front of its last one, and an
+ * error of so many frames. */
+static double seconds_for(const char *language, const char *line,
+                          const char *last, const char *frame, size_t lines,
+                          size_t frames) {
+  CLEANUP(buf_free) struct buf code = BUF_INIT(BUF_ANSWER);
+  CLEANUP(json_done)
+  struct json *error = parse("{\"ename\":\"E\",\"evalue\":\"\"}");
+  struct json *elements = json_array();
+  for (size_t i = 0; i < lines; i++)
+    buf_text(&code, line);
+  buf_text(&code, last);
+  if (strcmp(language, "python") == 0)
+    json_push(elements,
+              json_string("E      Traceback (most recent call last)"));
+  for (size_t i = 0; i < frames; i++)
+    json_push(elements, json_string(frame));
+  json_set(error, "traceback", elements);
+  struct traceback_source source = {.error = error,
+                                    .code = code.data,
+                                    .code_length = code.length,
+                                    .language = language,
+                                    .execution_count = 1};
+  return seconds_of(&source);
+}
+
+/* A thousand times as many lines, or frames, take a thousand times as long, or
+ * a little more: the square would take a million times as long. */
+static void time_grows_with_lines_and_frames(void **state) {
+  (void)state;
+  static const struct {
+    const char *language, *line, *last, *frame;
+  } rows[] = {
+      {"python", "\n", "1/0", "Cell In[1], line 1\n----> 1 1/0"},
+      {"python", "\n", "%time 1/0", "File <timed eval>:1"},
+      {"python", "x\n", "%time 1/0", "File <timed exec>:1"},
+      {"python", "%%time\n", "1/0", "Cell In[1], line 9, in f()\n----> 9 y"},
+      {"python", "x\n", "1/0", "Input In [1], in f()\n    1/0"},
+      {"python", "x\n", "y", "File /lib/python3/a.py:1, in f()"},
+      {"python", "x\n", "y", "[... skipping similar frames: f (2 times)]"},
+      {"python", "x\n", "y", "E: what add_note added"},
+      {"R", "x\n", "f('x')", "2. f(\"x\")   # at line 1 of file <text>"},
+      {"R", "f(\n", "f('x')", "1. f(f(f(f(f(f(f(f(f(f(f(f(f(f(f(1"},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    const char *language = rows[i].language, *frame = rows[i].frame;
+    double few = 0;
+    for (int round = 0; round < 20; round++)
+      few += seconds_for(language, rows[i].line, rows[i].last, frame, 200, 8);
+    double lines =
+        seconds_for(language, rows[i].line, rows[i].last, frame, 200 * 1000, 8);
+    double frames =
+        seconds_for(language, rows[i].line, rows[i].last, frame, 200, 8 * 1000);
+    if (lines > few * 1000 + 0.05 || frames > few * 1000 + 0.05)
+      fail_msg("row %zu: %g s, of many lines %g s, of many frames %g s", i,
+               few / 20, lines, frames);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_place_is_right),
       cmocka_unit_test(every_report_keeps_its_bounds),
       cmocka_unit_test(tracebacks_read_well),
       cmocka_unit_test(sources_are_numbered_as_written),
+      cmocka_unit_test(calls_are_told_from_the_nearest),
       cmocka_unit_test(messages_lose_only_the_cell_s_file),
       cmocka_unit_test(a_huge_message_keeps_both_ends),
       cmocka_unit_test(broken_errors_are_reported),
       cmocka_unit_test(a_traceback_in_a_message_is_no_traceback),
       cmocka_unit_test(the_middle_of_a_deep_stack_is_left_out),
       cmocka_unit_test(a_stale_probe_changes_nothing),
+      cmocka_unit_test(time_grows_with_lines_and_frames),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

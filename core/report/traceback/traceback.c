@@ -16,6 +16,8 @@
 #define LINES_LIMIT 200
 #define LINE_LIMIT 1000
 #define CAUSES_LIMIT 10
+#define CALL_LIMIT 80 /* characters of a function's name */
+#define CALLS_LIMIT 5
 
 static bool is_python(const struct traceback_source *source) {
   return source->language != NULL &&
@@ -94,6 +96,45 @@ static int64_t called_line(const struct chain_link *link,
   return 0;
 }
 
+static void set_function(struct json *place, const struct frame *frame) {
+  CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
+  if (frame->function == NULL || frame->kind == FRAME_MAGIC)
+    return;
+  characters_append_line(frame->function, strlen(frame->function), CALL_LIMIT,
+                         &name);
+  json_set(place, "function", json_string_n(buf_string(&name), name.length));
+}
+
+static void set_cell(struct json *place, const struct frame *frame) {
+  if (!frame->mine)
+    json_set(place, "cell", frame->cell > 0 ? json_integer(frame->cell) : NULL);
+}
+
+static bool is_same_line(const struct frame *a, const struct frame *b) {
+  return a->line == b->line && a->cell == b->cell && a->mine == b->mine;
+}
+
+/* The calls in cells that led to a frame, the nearest first; rounds of a
+ * recursion count once. Of many, the nearest and the outermost. */
+static struct json *list_calls(const struct chain_link *link,
+                               const struct frame *frame) {
+  struct json *calls = json_array();
+  for (const struct frame *call = frame; call-- > link->frames;) {
+    if (!frame_in_cell(call) || call->line <= 0 || is_same_line(call, frame))
+      continue;
+    frame = call;
+    struct json *place = json_object();
+    json_set_integer(place, "line", call->line);
+    set_function(place, call);
+    set_cell(place, call);
+    if (json_length(calls) == CALLS_LIMIT)
+      json_replace_at(calls, CALLS_LIMIT - 1, place);
+    else
+      json_push(calls, place);
+  }
+  return calls;
+}
+
 static void set_source(struct json *report, const struct frame *frame,
                        const struct code *code) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
@@ -114,12 +155,12 @@ static void set_place(struct json *report, const struct chain *chain,
   int64_t column = frame_column(frame, code);
   if (column > 0)
     json_set_integer(report, "column", column);
-  if (frame->mine)
-    return;
-  json_set(report, "cell", frame->cell > 0 ? json_integer(frame->cell) : NULL);
+  set_function(report, frame);
+  set_cell(report, frame);
   int64_t called = called_line(link, frame);
   if (called > 0)
     json_set_integer(report, "called_line", called);
+  json_set(report, "calls", list_calls(link, frame));
 }
 
 static void set_line(struct json *report, const struct code *code,

@@ -39,12 +39,15 @@ struct traceback_source {
  * SyntaxError only), cell (execution count of the earlier cell when the deepest
  * user frame lies there; null when the kernel does not tell which cell; absent
  * when it is this cell), called_line (the line of this cell that led into the
- * earlier one), causes: ["KeyError: 'b'", …] (outermost first, that is the
- * nearest to the exception itself), hint: text|null}. Lines are numbered as the
- * user wrote the cell, with blank lines at its top and a %% magic counted.
- * Chained exceptions: the traceback shows the last one in full and a line for
- * each of the others. Caps: evalue 2,000 characters, traceback 200 lines and
- * 16,000 characters, head and tail kept. */
+ * earlier one), function (that the line is in; absent at the top level), calls
+ * (the lines of cells that led there, the nearest first: {line, function, cell}
+ * with the same meaning; of more than 5 the nearest and the outermost), causes:
+ * ["KeyError: 'b'", …] (outermost first, that is the nearest to the exception
+ * itself), hint: text|null}. Lines are numbered as the user wrote the cell,
+ * with blank lines at its top and %% magics counted. Chained exceptions: the
+ * traceback shows the last one in full and a line for each of the others. Caps:
+ * evalue 2,000 characters, traceback 200 lines and 16,000 characters, head and
+ * tail kept. */
 struct json *traceback_report(const struct traceback_source *source);
 
 /* Sets line and source of a report whose place is known from elsewhere (a stack
