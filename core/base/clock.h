@@ -26,6 +26,10 @@ void clock_format_iso(int64_t wall_us, char text[CLOCK_ISO_SIZE]);
  * none; or a date alone, which is its midnight (UTC). 0 on success. */
 int clock_parse_iso(const char *text, int64_t *wall_us);
 
+static inline int64_t clock_sooner(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 /* Milliseconds from now until the deadline, rounded up, for poll(): 0 when it
  * has passed, at most INT32_MAX. */
 int clock_poll_timeout(int64_t deadline_ns);

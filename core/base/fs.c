@@ -101,6 +101,14 @@ int fs_open_beneath(int directory, const char *path, int flags, mode_t mode,
   return opened >= 0 ? opened : fail(err, "cannot open", path);
 }
 
+DIR *fs_list(int directory) {
+  int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+  if (listing == NULL)
+    mem_close_descriptor(&copy);
+  return listing;
+}
+
 int fs_open_directory(const char *path, struct err *err) {
   int opened = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   return opened >= 0 ? opened : fail(err, "cannot open the directory", path);

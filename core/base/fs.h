@@ -6,6 +6,7 @@
 #ifndef CELLPOST_BASE_FS_H
 #define CELLPOST_BASE_FS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -34,6 +35,10 @@ bool fs_is_name(const char *name);
  * name too long, a directory opened for writing), ERR_NO_SPACE, ERR_IO. */
 int fs_open_beneath(int directory, const char *path, int flags, mode_t mode,
                     struct err *err);
+
+/* A listing of an open directory, from its beginning; NULL with errno. The
+ * caller closes it (closedir(3)); `directory` stays open. */
+DIR *fs_list(int directory);
 
 /* Opens a directory by absolute or working-directory path (trusted). */
 int fs_open_directory(const char *path, struct err *err);

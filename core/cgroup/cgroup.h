@@ -2,15 +2,15 @@
  * what they have used. One contract for both versions (cgroups(7); Linux,
  * Documentation/admin-guide/cgroup-v1/ and cgroup-v2.rst).
  *
- * Beneath a base (the group the keeper runs in, or a configured one) stands one
+ * Beneath a base (the group the keeper runs in, or a configured one) is one
  * group for each instance of the service, "cellpost-<instance>", and in it one
  * for each kernel, named by its id. With version 2 they are one directory; with
  * version 1 every controller has a hierarchy of its own, and so has the group.
  *
- * Version 2 lets no process stand where controllers are handed down: the keeper
- * moves itself from the base into its child CGROUP_KEEPER. With systemd, give
- * the unit Delegate=yes (and DelegateSubgroup=cellpost-keeper, so that it can
- * be started again while kernels run). */
+ * Version 2 lets no process be in a group whose controllers are handed down:
+ * the keeper moves itself from the base into its child CGROUP_KEEPER. With
+ * systemd, give the unit Delegate=yes (and DelegateSubgroup=cellpost-keeper, so
+ * that it can be started again while kernels run). */
 #ifndef CELLPOST_CGROUP_CGROUP_H
 #define CELLPOST_CGROUP_CGROUP_H
 
@@ -84,14 +84,14 @@ struct cgroup_meters {
 int cgroup_open_meters(int64_t pid, const char *name,
                        struct cgroup_meters *ret);
 
-/* Tells when memory gets tight, so that nobody needs to look all the time.
+/* Tells when memory gets tight, so that nobody has to look all the time.
  * Version 1: a threshold at half of `soft` bytes (memory.usage_in_bytes through
  * cgroup.event_control). Version 2: memory.high is set to `soft`, which slows
  * down what goes beyond, and memory.events tells. The descriptor is the
  * caller's. */
 struct cgroup_watch cgroup_watch_memory(const struct cgroup *group,
                                         int64_t soft);
-/* After it spoke up, before the next poll. */
+/* Call this after an event, before the next poll. */
 void cgroup_watch_clear(const struct cgroup_watch *watch);
 
 /* Kills everything in the group and waits for its end, at most limit_ms. The

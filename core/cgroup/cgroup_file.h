@@ -16,7 +16,7 @@ int cgroup_file_write_number(const char *directory, const char *name,
 int cgroup_file_read(const char *directory, const char *name, char *text,
                      size_t size);
 
-/* The number that is the whole file, or stands behind `key` at the start of a
+/* The number that is the whole file, or that follows `key` at the start of a
  * line; -1: none ("max", too). A NULL directory has no files. */
 int64_t cgroup_file_read_number(const char *directory, const char *name);
 int64_t cgroup_file_read_key(const char *directory, const char *name,

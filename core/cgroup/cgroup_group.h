@@ -19,7 +19,7 @@ struct cgroup {
 };
 
 struct cgroup_host {
-  struct cgroup base;     /* what the instance's group stands in */
+  struct cgroup base;     /* the parent of the instance's group */
   struct cgroup instance; /* where kernels' groups are made */
   char *faults[CGROUP_COUNT];
   bool looked; /* the instance's are those of the base: nothing was made */
@@ -52,7 +52,7 @@ void cgroup_give_up(struct cgroup_host *host, enum cgroup_controller controller,
                     const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Where the controllers of a process are mounted and where it stands in them.
+/* Finds where the controllers of a process are mounted, and its group in each.
  * Pure. */
 void cgroup_locate(const struct cgroup_view *view, const char *base,
                    struct cgroup_host *host);

@@ -25,8 +25,8 @@ static int hand_down(const char *directory, const char *controller) {
   return cgroup_file_write(directory, "cgroup.subtree_control", text);
 }
 
-/* Out of the group whose controllers are to be handed down. Whoever else stands
- * there is not ours to move. */
+/* Leaves the group whose controllers are to be handed down. Other processes in
+ * it are not ours to move. */
 static int step_aside(const char *directory) {
   CLEANUP(mem_free_pointer)
   char *child = mem_format("%s/" CGROUP_KEEPER, directory);
@@ -54,7 +54,7 @@ static void give_up_all(struct cgroup_host *host, const char *base,
                        : "");
 }
 
-/* A keeper that was started in the place made for it stands one below. */
+/* A keeper that was started in its own group is one level too deep. */
 static void leave_keepers_place(struct cgroup_host *host) {
   size_t length = strlen(host->base.directories[0]);
   const char *tail = "/" CGROUP_KEEPER;
@@ -75,7 +75,7 @@ static void prepare(struct cgroup_host *host, const char *name) {
       cgroup_give_up(host, handed_down[i].controller,
                      "%s does not hand down the controller \"%s\": %s%s", base,
                      handed_down[i].name, strerror(errno),
-                     errno == EBUSY ? " (other processes stand there; start "
+                     errno == EBUSY ? " (other processes are in it; start "
                                       "the keeper in a group of its own)"
                                     : "");
   if (mkdir(directory, 0755) < 0 && errno != EEXIST) {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Where the keeper itself stands, with version 2. */
+/* The keeper's own group, with version 2. */
 #define CGROUP_KEEPER "cellpost-keeper"
 
 enum cgroup_controller {

@@ -61,7 +61,7 @@ struct control_request {
   char reason[256];
 };
 
-/* A reason too long is cut. -1 when a member does not fit its room. */
+/* -1: a member does not fit. A reason that is too long is cut. */
 int control_request_encode(const struct control_request *request,
                            struct buf *out);
 

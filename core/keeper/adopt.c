@@ -1,6 +1,5 @@
 #include "core/keeper/adopt.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,32 +28,27 @@ struct shim_found {
 };
 
 struct shims {
+  char directory[PATH_MAX]; /* that they are in */
   struct shim_found *list;
   size_t count;
 };
 
 static void shims_free(struct shims *shims) { free(shims->list); }
 
-static bool has_shim_name(int proc, const char *pid) {
-  char path[32];
-  CLEANUP(buf_free) struct buf name = BUF_INIT(BUF_LINE);
-  snprintf(path, sizeof path, "%.20s/comm", pid);
-  CLEANUP(mem_close_descriptor)
-  int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
-  return file >= 0 && fs_read_all(file, &name, NULL) == 0 &&
-         strcmp(buf_string(&name), SHIM_NAME "\n") == 0;
-}
-
-static bool is_ours(int proc, const char *pid) {
+static bool is_our_shim(int proc, pid_t pid) {
+  char path[32], name[32];
   struct stat status;
-  return fstatat(proc, pid, &status, 0) == 0 && status.st_uid == geteuid();
+  snprintf(path, sizeof path, "%d", (int)pid);
+  return fstatat(proc, path, &status, 0) == 0 && status.st_uid == geteuid() &&
+         process_read(proc, pid, "comm", name, sizeof name) == 0 &&
+         strcmp(name, SHIM_NAME "\n") == 0;
 }
 
-/* A shim stands in its directory, <shims>/<id>, also when that was removed. */
-static bool read_id(int proc, const char *pid, const char *shims,
+/* A shim's working directory is <shims>/<id>, also when that was removed. */
+static bool read_id(int proc, pid_t pid, const char *shims,
                     char id[ID_UUID_SIZE]) {
   char path[32], directory[PATH_MAX];
-  snprintf(path, sizeof path, "%.20s/cwd", pid);
+  snprintf(path, sizeof path, "%d/cwd", (int)pid);
   ssize_t length = readlinkat(proc, path, directory, sizeof directory - 1);
   size_t before = strlen(shims);
   if (length < (ssize_t)(before + ID_UUID_SIZE))
@@ -66,31 +60,26 @@ static bool read_id(int proc, const char *pid, const char *shims,
   return id_is_uuid(id);
 }
 
-static void add_if_shim(int proc, const char *name, const char *directory,
-                        struct shims *ret) {
-  struct shim_found found = {.pid = (pid_t)atoi(name)};
-  if (!isdigit((unsigned char)*name) || !is_ours(proc, name) ||
-      !has_shim_name(proc, name) || !read_id(proc, name, directory, found.id))
+static void add_if_shim(int proc, pid_t pid, void *context) {
+  struct shims *shims = context;
+  struct shim_found found = {.pid = pid};
+  if (!is_our_shim(proc, pid) ||
+      !read_id(proc, pid, shims->directory, found.id))
     return;
-  found.start = process_start_time(found.pid);
-  ret->list = mem_grow(ret->list, ret->count + 1, sizeof *ret->list);
-  ret->list[ret->count++] = found;
+  found.start = process_start_time(pid);
+  shims->list = mem_grow(shims->list, shims->count + 1, sizeof *shims->list);
+  shims->list[shims->count++] = found;
 }
 
-/* Other instances on this machine have shims, too: those of our directory are
- * meant. */
+/* Those of our directory only: other instances on this machine have shims, too.
+ */
 static int find_shims(const struct keeper *keeper, struct shims *ret,
                       struct err *err) {
-  char path[64], directory[PATH_MAX];
+  char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", keeper->places.shims);
-  ssize_t length = readlink(path, directory, sizeof directory - 1);
-  DIR *proc = opendir("/proc");
-  if (proc == NULL || length < 0)
+  ssize_t length = readlink(path, ret->directory, sizeof ret->directory - 1);
+  if (length < 0 || process_each(add_if_shim, ret) < 0)
     return err_errno(err, ERR_IO, errno, "cannot read /proc");
-  directory[length] = '\0';
-  for (const struct dirent *entry; (entry = readdir(proc)) != NULL;)
-    add_if_shim(dirfd(proc), entry->d_name, directory, ret);
-  closedir(proc);
   return 0;
 }
 
@@ -151,12 +140,9 @@ static void release_jail(struct keeper *keeper, const char *id) {
 }
 
 static void sweep(struct keeper *keeper, int parent) {
-  int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-  if (listing == NULL) {
-    mem_close_descriptor(&copy);
+  DIR *listing = fs_list(parent);
+  if (listing == NULL)
     return;
-  }
   for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
     const char *name = entry->d_name;
     if (!id_is_uuid(name) || registry_find(keeper, name) != NULL)

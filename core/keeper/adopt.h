@@ -1,4 +1,4 @@
-/* What a keeper does with the kernels of the one before it. */
+/* What a keeper does with the kernels of an earlier one. */
 #ifndef CELLPOST_KEEPER_ADOPT_H
 #define CELLPOST_KEEPER_ADOPT_H
 
@@ -6,8 +6,8 @@
 
 /* Watches every kernel that the table calls alive: those that run go on, for
  * those that ended meanwhile the end is found out and recorded. A shim that the
- * table does not know is ended with all below it, and directories that belong
- * to nobody are removed, after processes that name them have been killed. */
+ * table does not know is ended with all below it, and directories of unknown
+ * kernels are removed, after processes that name them have been killed. */
 int adopt_all(struct keeper *keeper, struct err *err);
 
 #endif

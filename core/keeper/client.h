@@ -14,7 +14,7 @@ struct client {
   bool owner;       /* root or the keeper's own user, not only the app's */
   bool stranger;    /* neither: every request is refused */
   bool waiting;     /* its answer is owed */
-  int64_t leave_at; /* monotonic; when it is shown the door if it is silent */
+  int64_t leave_at; /* monotonic; when it is dropped if it is silent */
 };
 
 /* Exactly one of these for each request. A client that cannot take its answer

@@ -37,7 +37,7 @@ static bool is_idle(const struct keeper *keeper, const struct kernel *kernel) {
 }
 
 /* Asked twice: a run may have begun between the first look and the turn. The
- * turn is kept until the end of the kernel stands in the table. */
+ * turn is kept until the end of the kernel is recorded. */
 static void cull(struct keeper *keeper, struct kernel *kernel) {
   if (!is_idle(keeper, kernel))
     return;

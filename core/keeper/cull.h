@@ -1,4 +1,4 @@
-/* Ends kernels that nobody has used for [kernels] idle_timeout seconds. */
+/* Ends kernels that have not been used for [kernels] idle_timeout seconds. */
 #ifndef CELLPOST_KEEPER_CULL_H
 #define CELLPOST_KEEPER_CULL_H
 
@@ -9,9 +9,8 @@
 
 /* Looks at every kernel when that is due, and returns when it is due next
  * (monotonic; KEEPER_NEVER when culling is switched off). A kernel is ended
- * only while the keeper holds its task's turn, which whoever runs a cell holds,
- * too: a run that is just beginning either keeps its kernel or finds it ended.
- */
+ * only while the keeper holds its task's turn, as every run does: a run that is
+ * just beginning either keeps its kernel or finds it ended. */
 int64_t cull_turn(struct keeper *keeper);
 
 /* True when a kernel was last used (wall clock, microseconds) so long ago.

@@ -19,7 +19,6 @@
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/control/control_report.h"
-#include "core/jail/host/jail_report.h"
 #include "core/keeper/adopt.h"
 #include "core/keeper/cull.h"
 #include "core/keeper/kernels/keeper.h"
@@ -119,20 +118,18 @@ static int watch_signals(struct keeper *keeper, struct loop_source *source,
   return loop_add(&keeper->loop, source, err);
 }
 
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Ends first, then those who wait for them, then what time asks for. */
 static void run(struct keeper *keeper, bool until_empty) {
   while (!keeper->done) {
     int64_t next = registry_turn(keeper);
     verbs_turn(keeper);
-    next = sooner(next, registry_turn(keeper));
+    next = clock_sooner(next, registry_turn(keeper));
     if (keeper->done || (until_empty && keeper->kernels == NULL))
       return;
-    next = sooner(next, cull_turn(keeper));
-    next = sooner(next, zygote_turn(keeper));
-    next = sooner(next, spare_turn(keeper));
-    next = sooner(next, server_turn(keeper));
+    next = clock_sooner(next, cull_turn(keeper));
+    next = clock_sooner(next, zygote_turn(keeper));
+    next = clock_sooner(next, spare_turn(keeper));
+    next = clock_sooner(next, server_turn(keeper));
     warm_report_turn(keeper);
     loop_turn(&keeper->loop,
               next == KEEPER_NEVER ? -1 : clock_poll_timeout(next));
@@ -207,7 +204,7 @@ static int survey_host(struct keeper *keeper, struct err *err) {
   if (keeper->jails == NULL)
     return -1;
   const struct jail_survey *survey = jail_host_survey(keeper->jails);
-  CLEANUP(json_done) struct json *report = jail_report(survey);
+  CLEANUP(json_done) struct json *report = jail_survey_describe(survey);
   if (control_report_write(places->run_fd, LAYOUT_JAIL_REPORT, report, NULL) <
       0)
     log_warning("what confines kernels cannot be written to %s", places->run);
@@ -265,7 +262,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
 static int print_layers(const struct conf *conf, struct err *err) {
   CLEANUP(json_done) struct json *report = NULL;
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
-  if (jail_report_try(conf, &report, err) < 0)
+  if (jail_survey_try(conf, &report, err) < 0)
     return -1;
   if (json_write(report, &text) < 0 || puts(buf_string(&text)) < 0)
     return err_set(err, ERR_IO, "cannot write the layers");

@@ -35,8 +35,8 @@ static void client_close(struct client *client) {
   free(client);
 }
 
-/* One message is one request. A client that speaks while its answer is owed, or
- * that hangs up, is let go; what it asked for goes on. */
+/* One message is one request. A client that sends another one before its answer
+ * has come, or hangs up, is dropped; what it asked for goes on. */
 static void on_client(void *context) {
   struct client *client = context;
   struct control_request request;

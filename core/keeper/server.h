@@ -5,8 +5,8 @@
 #include "core/keeper/kernels/keeper.h"
 
 /* Listens on keeper.sock, mode 0660, of the configured user's group. What
- * stands there is left over from a keeper that was killed: places.h has made
- * sure that there is no other. */
+ * is there already is left over from a keeper that was killed: places.h has
+ * made sure that no other one runs. */
 int server_open(struct keeper *keeper, struct err *err);
 void server_close(struct keeper *keeper);
 

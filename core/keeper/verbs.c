@@ -149,7 +149,7 @@ static bool is_meant(const struct kernel *kernel,
 }
 
 /* Also those whose process has ended, while something they started runs. One
- * that was started since the request, by somebody else, is not meant by it. */
+ * that was started after the request, by another one, is not meant. */
 static bool is_gone(struct keeper *keeper, const struct waiter *waiter) {
   for (const struct kernel *kernel = keeper->kernels; kernel != NULL;
        kernel = kernel->next)

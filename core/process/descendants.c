@@ -1,17 +1,13 @@
 #include "core/process/descendants.h"
 
-#include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/mem.h"
+#include "core/process/process.h"
 
 #define FREEZE_ROUNDS 16 /* a fork bomb is stopped within two or three */
 
@@ -42,46 +38,29 @@ static struct node *table_add(struct table *table) {
   return &table->nodes[table->count++];
 }
 
-static bool read_node(int proc, const char *name, struct node *ret) {
-  char path[32], text[512];
-  snprintf(path, sizeof path, "%.20s/stat", name);
-  CLEANUP(mem_close_descriptor)
-  int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
-  ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (got <= 0)
-    return false;
-  text[got] = '\0';
+static void add_node(int proc, pid_t pid, void *context) {
+  char text[512];
+  if (process_read(proc, pid, "stat", text, sizeof text) < 0)
+    return;
   const char *rest = strrchr(text, ')');
   int parent;
   char state;
   if (rest == NULL || sscanf(rest + 1, " %c %d", &state, &parent) != 2)
-    return false;
-  *ret = (struct node){(pid_t)atoi(name), (pid_t)parent, state, false};
-  return true;
+    return;
+  struct node *place = table_add(context);
+  if (place != NULL)
+    *place = (struct node){pid, (pid_t)parent, state, false};
 }
 
 static int by_pid(const void *left, const void *right) {
-  const pid_t *a = left, *b = right; /* pid stands first in a node */
+  const pid_t *a = left, *b = right; /* a node begins with its pid */
   return (*a > *b) - (*a < *b);
 }
 
 static int table_read(struct table *table) {
-  DIR *proc = opendir("/proc");
-  if (proc == NULL)
-    return -1;
   table->count = 0;
-  const struct dirent *entry;
-  while ((entry = readdir(proc)) != NULL) {
-    struct node node;
-    if (!isdigit((unsigned char)entry->d_name[0]) ||
-        !read_node(dirfd(proc), entry->d_name, &node))
-      continue;
-    struct node *place = table_add(table);
-    if (place == NULL)
-      break;
-    *place = node;
-  }
-  closedir(proc);
+  if (process_each(add_node, table) < 0)
+    return -1;
   if (table->count != 0)
     qsort(table->nodes, table->count, sizeof *table->nodes, by_pid);
   return 0;

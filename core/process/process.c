@@ -1,5 +1,7 @@
 #include "core/process/process.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,11 +22,24 @@ struct stat_line {
   int64_t start_time;
 };
 
-/* Reads /proc/<pid>/<name>, one read(2), as proc files want it. */
-static int read_proc(int64_t pid, const char *name, char *text, size_t size) {
+int process_each(void (*visit)(int proc, pid_t pid, void *context),
+                 void *context) {
+  DIR *proc = opendir("/proc");
+  if (proc == NULL)
+    return -1;
+  for (const struct dirent *entry; (entry = readdir(proc)) != NULL;)
+    if (isdigit((unsigned char)entry->d_name[0]))
+      visit(dirfd(proc), (pid_t)atoi(entry->d_name), context);
+  closedir(proc);
+  return 0;
+}
+
+int process_read(int proc, int64_t pid, const char *name, char *text,
+                 size_t size) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%" PRId64 "/%s", pid, name);
-  CLEANUP(mem_close_descriptor) int file = open(path, O_RDONLY | O_CLOEXEC);
+  snprintf(path, sizeof path, "%" PRId64 "/%s", pid, name);
+  CLEANUP(mem_close_descriptor)
+  int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
   if (pid <= 0 || file < 0)
     return -1;
   ssize_t got;
@@ -35,6 +50,12 @@ static int read_proc(int64_t pid, const char *name, char *text, size_t size) {
     return -1;
   text[got] = '\0';
   return 0;
+}
+
+static int read_proc(int64_t pid, const char *name, char *text, size_t size) {
+  CLEANUP(mem_close_descriptor)
+  int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return proc < 0 ? -1 : process_read(proc, pid, name, text, size);
 }
 
 /* The command (field 2) may hold spaces and parentheses; nothing after it does,

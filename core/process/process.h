@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Field 22 of /proc/<pid>/stat (clock ticks since boot; proc(5)), or -1. */
 int64_t process_start_time(int64_t pid);
@@ -26,6 +27,16 @@ int process_usage(int64_t pid, int64_t *cpu_us, int64_t *memory_peak_bytes);
 
 /* Resident memory now, in bytes, or -1. */
 int64_t process_memory(int64_t pid);
+
+/* Calls `visit` for every process that /proc shows; `proc` is an open
+ * descriptor of /proc. -1 when that cannot be read. */
+int process_each(void (*visit)(int proc, pid_t pid, void *context),
+                 void *context);
+
+/* Reads <pid>/<name> beneath `proc` with one read(2), at most size - 1 bytes;
+ * the text ends with NUL. -1: no such process, or an empty file. */
+int process_read(int proc, int64_t pid, const char *name, char *text,
+                 size_t size);
 
 /* True when the process has installed a handler for the signal (SigCgt,
  * proc(5)), so that the signal would not end it. */

@@ -1,4 +1,4 @@
-/* Processes of a kernel that no shim stands above any more. */
+/* Processes of a kernel whose shim has ended. */
 #ifndef CELLPOST_PROCESS_STRAYS_H
 #define CELLPOST_PROCESS_STRAYS_H
 

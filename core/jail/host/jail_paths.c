@@ -77,7 +77,7 @@ static bool exists(const char *directory, const char *name) {
   return access(path, F_OK) == 0;
 }
 
-/* The directory above bin/ when libraries stand there too; else NULL. */
+/* The directory above bin/ when it holds libraries, too; else NULL. */
 static char *prefix_of(const char *program) {
   CLEANUP(mem_free_pointer) char *copy = mem_copy_text(program);
   char *bin = dirname(copy);

@@ -1,5 +1,5 @@
 /* What a kernel must be able to read beyond the system's own programs: its
- * program, the environment that this stands in, its kernelspec. */
+ * program, the environment that holds it, its kernelspec. */
 #ifndef CELLPOST_JAIL_HOST_JAIL_PATHS_H
 #define CELLPOST_JAIL_HOST_JAIL_PATHS_H
 

@@ -11,6 +11,7 @@
 #include "core/conf/conf.h"
 #include "core/jail/host/jail_probe.h"
 #include "core/jail/jail.h"
+#include "core/json/json.h"
 
 struct jail_survey {
   const struct conf *conf;
@@ -38,5 +39,13 @@ const char *jail_survey_state(enum jail_state state); /* "on" */
 
 /* ERR_UNAVAILABLE names the first layer that is missing. */
 int jail_survey_require_all(const struct jail_survey *survey, struct err *err);
+
+/* For the report of control_report.h; the caller's. */
+struct json *jail_survey_describe(const struct jail_survey *survey);
+
+/* Describes what this process could do if it were the keeper, in a directory of
+ * its own in /tmp; the caller's. */
+int jail_survey_try(const struct conf *conf, struct json **ret,
+                    struct err *err);
 
 #endif

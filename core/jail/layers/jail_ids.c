@@ -20,7 +20,7 @@
 #include "core/base/mem.h"
 
 #define CAPABILITY_BITS 64
-/* root is nobody special, and that cannot be changed again. */
+/* root has no privileges of its own, and that cannot be undone. */
 #define SECURE_BITS                                                            \
   (SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |      \
    SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |                     \

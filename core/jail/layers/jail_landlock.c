@@ -125,7 +125,7 @@ static int allow_system(const struct wall *wall, const struct jail *jail) {
   return allow(wall, "/proc", READ | WRITE_DATA);
 }
 
-/* The files stand there already: the stack dump is core/run's. */
+/* The files are there already: core/run reads the stack dump. */
 static int allow_run(const struct wall *wall, const struct jail *jail) {
   static const char *const files[] = {LAYOUT_STACK, LAYOUT_CONNECTION};
   char path[4096];

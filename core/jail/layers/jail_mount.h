@@ -1,5 +1,5 @@
-/* Steps of building a new root, each on a detached mount; private to
- * jail_mount*.c. Paths in the new root are relative to its descriptor. */
+/* Steps of building a new root, each on a detached mount. Paths in the new root
+ * are relative to its descriptor. */
 #ifndef CELLPOST_JAIL_LAYERS_JAIL_MOUNT_H
 #define CELLPOST_JAIL_LAYERS_JAIL_MOUNT_H
 
@@ -19,7 +19,7 @@ struct jail_option {
 int jail_mount_fresh(const char *type, uint64_t attributes,
                      const struct jail_option *options, struct err *err);
 
-/* A copy of what stands at the path (beneath `directory`, or an absolute one;
+/* A copy of what is at the path (beneath `directory`, or an absolute one;
  * "": the directory itself), with all that is mounted there. owner_map as in
  * struct jail, or 0. */
 int jail_mount_copy(int directory, const char *path, uint64_t attributes,
@@ -35,8 +35,8 @@ int jail_mount_attach(int mount, int root, const char *target, bool directory,
 int jail_mount_bind(int root, const char *path, uint64_t attributes,
                     struct err *err);
 
-/* mkdir -p; a file with that text; a symbolic link. All that stands above is
- * made too. */
+/* mkdir -p; a file with that text; a symbolic link. The directories
+ * above are made too. */
 int jail_mount_directory(int root, const char *path, struct err *err);
 int jail_mount_file(int root, const char *path, const char *text,
                     struct err *err);

@@ -217,7 +217,8 @@ static int mount_scratch(int root, const struct jail *jail, struct err *err) {
   return jail_mount_link(root, "var/tmp", "../tmp", err);
 }
 
-/* A path can lead elsewhere by now: what was opened by the keeper is meant. */
+/* The path may lead elsewhere by now: it must be the directory that the keeper
+ * has opened. */
 static int mount_workspace(int root, const struct jail *jail, struct err *err) {
   struct stat status;
   CLEANUP(mem_close_descriptor)
@@ -296,7 +297,7 @@ static int change_root(int root, struct err *err) {
   return 0;
 }
 
-/* It needs a directory to stand on: the kernel's own is sure to exist. */
+/* A mount needs a directory below it: the kernel's own is sure to exist. */
 int jail_mounts_enter(const struct jail *jail, struct err *err) {
   static const struct jail_option options[] = {
       {"size", "1M"}, {"nr_inodes", "4096"}, {"mode", "0755"}, {NULL, NULL}};

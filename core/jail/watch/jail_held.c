@@ -103,7 +103,7 @@ static void add_mappings(struct count *count, pid_t pid) {
   fclose(maps);
 }
 
-/* What was open stands before what was mapped, the longest mapping first. */
+/* Open files come before mappings, and the longest mapping comes first. */
 static int compare(const void *left, const void *right) {
   const struct held *a = left, *b = right;
   if (a->inode != b->inode)

@@ -1,6 +1,5 @@
 #include "core/jail/watch/jail_usage.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fs.h"
 #include "core/base/mem.h"
 
 #define BLOCK 512 /* of st_blocks (stat(2)) */
@@ -22,7 +22,7 @@ struct level {
 };
 
 struct count {
-  int current; /* the directory it stands in; owned */
+  int current; /* the directory that it looks at; owned */
   dev_t device;
   struct level *levels;
   size_t depth, capacity;
@@ -59,12 +59,9 @@ static void add_entry(struct count *count, const char *name) {
 }
 
 static void add_current(struct count *count) {
-  int copy = openat(count->current, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-  if (listing == NULL) {
-    mem_close_descriptor(&copy);
+  DIR *listing = fs_list(count->current);
+  if (listing == NULL)
     return;
-  }
   const struct dirent *entry;
   while (!is_over(count) && (entry = readdir(listing)) != NULL)
     add_entry(count, entry->d_name);

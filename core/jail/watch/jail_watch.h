@@ -13,7 +13,7 @@
  *
  * The directory of the sockets: when the kernel has a root of its own, it holds
  * a handful of them and nothing else; a kernel that puts more there is killed.
- * Without one, settings, caches and temporary files stand in it, too. */
+ * Without one, settings, caches and temporary files are in it, too. */
 #ifndef CELLPOST_JAIL_WATCH_JAIL_WATCH_H
 #define CELLPOST_JAIL_WATCH_JAIL_WATCH_H
 
@@ -36,7 +36,7 @@ bool jail_watch_trips(struct jail_watch_trigger *trigger, int64_t fixed);
 
 struct jail_quota {
   struct jail_usage most;
-  struct jail_usage base; /* what is let be: `most`, or what was found */
+  struct jail_usage base; /* what is tolerated: `most`, or what was found */
   struct jail_usage last; /* the last time that it was over */
   bool based, over;
 };

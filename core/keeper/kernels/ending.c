@@ -78,8 +78,7 @@ static void describe_cause(struct ending *ending,
     snprintf(ending->reason, size,
              "Its files went on to grow beyond the size of the workspace.");
   else
-    snprintf(ending->reason, size,
-             "It filled the directory that its sockets stand in.");
+    snprintf(ending->reason, size, "It filled the directory of its sockets.");
 }
 
 static void describe(struct ending *ending, const struct exit_record *record) {

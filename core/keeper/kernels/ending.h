@@ -12,9 +12,9 @@ struct ending {
   char reason[256];  /* one sentence */
 };
 
-/* asked: what somebody asked for before it ended (KERNEL_END_NONE: nobody),
- * with a reason ("": none given). It overrides what the record says, whose
- * numbers are kept all the same. record NULL: nobody knows. */
+/* asked: the end that was asked for (KERNEL_END_NONE: none), with a reason ("":
+ * none given). It overrides what the record says, whose numbers are kept all
+ * the same. record NULL: how it ended is not known. */
 struct ending ending_of(enum kernel_end asked, const char *reason,
                         const struct exit_record *record);
 

@@ -22,7 +22,7 @@ static bool is_name(const char *text, size_t length) {
   return true;
 }
 
-/* Where "NAME=…" stands, or count when it does not. */
+/* The index of "NAME=…", or count when there is none. */
 static size_t find(const struct list *list, const char *name, size_t length) {
   for (size_t i = 0; i < list->count; i++)
     if (strncmp(list->texts[i], name, length) == 0 &&
@@ -45,8 +45,8 @@ static void set(struct list *list, const char *name, size_t length,
   list->texts[place] = mem_format("%.*s=%s", (int)length, name, value);
 }
 
-/* Appends what stands at `text`, which begins with "$", and returns how many
- * bytes of it that took. */
+/* Appends the value of what `text` begins with ("$" or "${NAME}") and returns
+ * how many bytes of it that took. */
 static size_t substitute_one(const struct list *list, const char *text,
                              struct buf *out) {
   const char *close = text[1] == '{' ? strchr(text, '}') : NULL;

@@ -9,8 +9,8 @@
 #define ENVIRONMENT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* Later ones win: what we set, the kernelspec's env, the configuration's, the
- * task's. In the kernelspec's values ${NAME} stands for what is set so far (an
- * unknown one is left as it is). Objects hold strings; a name that is none
+ * task's. In the kernelspec's values ${NAME} is replaced by what is set so far
+ * (an unknown one is left as it is). Objects hold strings; a name that is none
  * ([A-Za-z_][A-Za-z0-9_]*) or a value that is no text without NUL is left out.
  */
 struct environment_order {

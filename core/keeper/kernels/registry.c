@@ -301,7 +301,7 @@ void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
   read_files(kernel, ret);
 }
 
-/* One of the past, of which only the row is left. */
+/* A kernel that has ended long ago, of which only the row is left. */
 static int tell_row(struct keeper *keeper, const char *id,
                     struct control_kernel *ret, struct err *err) {
   CLEANUP(kernel_record_free) struct kernel_record record = {0};
@@ -360,8 +360,6 @@ static void forget(struct kernel *kernel) {
   kernel_free(kernel);
 }
 
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* A dead kernel whose shim does not say how it died: hung, or stopped by the
  * kernel itself, which may be of the same user. */
 static int64_t probe(struct kernel *kernel, int64_t now) {
@@ -395,9 +393,9 @@ static int64_t kernel_turn(struct kernel *kernel) {
   if (!kernel->ended && kernel->kernel_end.descriptor < 0)
     next = probe(kernel, now);
   if (kernel->ended && !kernel->recorded)
-    next = sooner(next, retry(kernel, now));
+    next = clock_sooner(next, retry(kernel, now));
   if (kernel->force_at != 0 && !kernel->gone)
-    next = sooner(next, force(kernel, now));
+    next = clock_sooner(next, force(kernel, now));
   return next;
 }
 
@@ -406,7 +404,7 @@ int64_t registry_turn(struct keeper *keeper) {
   struct kernel **place = &keeper->kernels;
   while (*place != NULL) {
     struct kernel *kernel = *place;
-    next = sooner(next, kernel_turn(kernel));
+    next = clock_sooner(next, kernel_turn(kernel));
     if (kernel->gone && kernel->recorded) {
       *place = kernel->next;
       forget(kernel);

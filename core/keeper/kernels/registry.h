@@ -1,6 +1,6 @@
 /* The kernels that the keeper watches, from their start (or adoption) until
  * nothing of them is left. Keeps the table `kernels` in step: an end is
- * recorded there before anybody is told of it. */
+ * recorded there before it is told. */
 #ifndef CELLPOST_KEEPER_KERNELS_REGISTRY_H
 #define CELLPOST_KEEPER_KERNELS_REGISTRY_H
 
@@ -25,20 +25,20 @@ struct kernel {
   struct loop_source shim_end;
   int turn; /* the task's turn, held while an idle kernel is ended; or -1 */
 
-  enum kernel_end asked; /* who wants it to end, KERNEL_END_NONE: nobody */
+  enum kernel_end asked; /* the end that was asked for, or KERNEL_END_NONE */
   char asked_reason[256];
   int64_t force_at; /* when the shim itself is killed; 0: not planned */
 
-  bool ended;    /* how it ended is known and stands in `last` */
-  bool recorded; /* … and stands in the table */
+  bool ended;    /* how it ended is known: see `last` */
+  bool recorded; /* … and is in the table */
   bool gone;     /* nothing of it runs, its directories are removed */
   int64_t retry_at;
   struct control_kernel *last; /* what a status answers once it has ended */
 };
 
 /* Watches a kernel that runs, or has run: its record tells id, task,
- * generation, process and directory; `shim` who stands above it (pid 0:
- * nobody). A record without a task is a stray. Never fails: a process that
+ * generation, process and directory; `shim` is its shim (pid 0:
+ * none). A record without a task is a stray. Never fails: a process that
  * cannot be watched has ended. */
 struct kernel *registry_add(struct keeper *keeper,
                             const struct kernel_record *record, pid_t shim,

@@ -106,8 +106,7 @@ static int write_connection(const char *kernelspec, const struct launch *launch,
 }
 
 /* To a kernel without a user of its own; the jail gives it away otherwise. The
- * directory comes last: until then nobody else can put anything in the way of
- * what root does there. */
+ * directory comes last: until then nobody but root can change what is in it. */
 static int give_connection(const struct keeper *keeper,
                            const struct launch *launch, struct err *err) {
   const struct jail *jail = &keeper->places.jail;
@@ -265,7 +264,7 @@ static int attempt(struct keeper *keeper, struct launch *launch,
   return -1;
 }
 
-/* Its files may stand there from an earlier kernel, or from the user. */
+/* They may be an earlier kernel's, or the user's. */
 static bool has_own_modules(const struct keeper *keeper,
                             const struct launch *launch) {
   if (launch->task == NULL)

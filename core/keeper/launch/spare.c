@@ -1,6 +1,5 @@
 #include "core/keeper/launch/spare.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -74,13 +73,9 @@ static void on_attendance(void *context) {
 }
 
 int spare_open(struct keeper *keeper, struct err *err) {
-  int copy =
-      openat(keeper->places.spares, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-  if (listing == NULL) {
-    mem_close_descriptor(&copy);
+  DIR *listing = fs_list(keeper->places.spares);
+  if (listing == NULL)
     return err_errno(err, ERR_IO, errno, "cannot read the spares' directory");
-  }
   for (const struct dirent *entry; (entry = readdir(listing)) != NULL;)
     if (id_is_uuid(entry->d_name))
       fs_remove_tree(keeper->places.spares, entry->d_name, NULL);
@@ -152,15 +147,14 @@ static bool is_plain(const struct keeper *keeper,
 
 /* Nothing would be lost if the task's files were another directory. */
 static bool is_untouched(int home) {
+  CLEANUP(mem_close_descriptor)
   int files = openat(home, LAYOUT_FILES,
                      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (files < 0)
     return errno == ENOENT;
-  DIR *listing = fdopendir(files);
-  if (listing == NULL) {
-    close(files);
+  DIR *listing = fs_list(files);
+  if (listing == NULL)
     return false;
-  }
   int count = 0;
   while (count <= 2 && readdir(listing) != NULL)
     count++;
@@ -258,7 +252,7 @@ struct kernel *spare_take(struct keeper *keeper,
   return NULL;
 }
 
-/* Takes out those of which nothing is left. */
+/* Forgets those of which nothing is left. */
 static void clear(struct keeper *keeper) {
   struct spare **place = &keeper->spares->list;
   while (*place != NULL) {
@@ -269,8 +263,6 @@ static void clear(struct keeper *keeper) {
       place = &(*place)->next;
   }
 }
-
-static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Ends those that are too old, or do not get ready. */
 static int64_t age(struct keeper *keeper, int64_t now) {
@@ -283,11 +275,12 @@ static int64_t age(struct keeper *keeper, int64_t now) {
     if (spare->ready_at == 0 && now >= spare->started_at + READY_NS)
       give_up(spare, "it does not get ready");
     else if (spare->ready_at == 0)
-      next = sooner(next, spare->started_at + READY_NS);
+      next = clock_sooner(next, spare->started_at + READY_NS);
     else if (spare_policy_is_old(spare->ready_at, now, most))
       end(spare);
     else if (most > 0)
-      next = sooner(next, spare->ready_at + (int64_t)(most * (double)CLOCK_S));
+      next = clock_sooner(next,
+                          spare->ready_at + (int64_t)(most * (double)CLOCK_S));
   }
   return next;
 }
@@ -364,7 +357,7 @@ int64_t spare_turn(struct keeper *keeper) {
   if (due == KEEPER_NEVER || pool->zygotes_seen == keeper->zygotes_made)
     return next;
   if (due > now)
-    return sooner(next, due);
+    return clock_sooner(next, due);
   make(keeper);
-  return sooner(next, clock_monotonic_ns() + SPARE_PAUSE_NS);
+  return clock_sooner(next, clock_monotonic_ns() + SPARE_PAUSE_NS);
 }

@@ -2,7 +2,7 @@
  * ready before a task asks for them.
  *
  * A spare is a kernel like any other, only that it belongs to no task yet: the
- * registry watches it as a stray, it has no row, and its workspace stands in
+ * registry watches it as a stray, it has no row, and its workspace is
  * <state>/spares/<id>. A new task that wants nothing special takes one: the
  * spare is asked whether it is still there, its workspace is renamed to be the
  * task's files (it stays mounted in the jail, and the kernel's working
@@ -13,9 +13,9 @@
  *
  * The attendance: until it is taken a spare holds one end of a pair of sockets
  * (SOCK_SEQPACKET). It says "ready" once its event loop turns; it is asked with
- * "take", behind which stand variables of the environment that change, each as
- * NUL and NAME=value; it answers "here". When the other end closes, its
- * workspace stands in its place, and it closes its own. Nobody's code has run
+ * "take", followed by variables of the environment that change, each as NUL and
+ * NAME=value; it answers "here". When the other end closes, its
+ * workspace is in its place, and it closes its own. Nobody's code has run
  * in it before. */
 #ifndef CELLPOST_KEEPER_LAUNCH_SPARE_H
 #define CELLPOST_KEEPER_LAUNCH_SPARE_H

@@ -1,6 +1,6 @@
 /* The moments of a kernel's process between fork(2) and execve(2), and how the
- * keeper learns of them: through a pair of sockets (SOCK_SEQPACKET), of which
- * the far end closes by itself when the program runs. The kernel's process says
+ * keeper learns of them: through a pair of sockets (SOCK_SEQPACKET). The far
+ * end closes by itself when the program runs. The kernel's process says
  * first that it is there; its credentials (SCM_CREDENTIALS, unix(7)) tell the
  * keeper its pid, whatever it is called in a pid namespace of its own. Then it
  * waits until the keeper knows it. */
@@ -17,13 +17,13 @@
 /* Closes every descriptor above 2 but the `count` given ones. */
 void kernel_process_close_others(const int *kept, size_t count);
 
-/* Becomes the kernel: own session, stdin /dev/null (as it stands), stdout and
- * stderr to `output`, signals as at the start of the world, the jail, the
- * working directory, the program. Reports what fails, then exits with 127.
+/* Becomes the kernel: own session, stdin as it is (/dev/null), stdout and
+ * stderr to `output`, default signals, the jail, the working directory, the
+ * program. Reports what fails, then exits with 127.
  * Returns only when the order is in_place, where it would run the program. */
 void kernel_process_run(const struct shim_order *order, int output, int report);
 
-/* Dispositions and mask as at the start of the world. */
+/* Default dispositions, no signal blocked. */
 void kernel_process_renew_signals(void);
 
 /* As execvpe(3), but with the PATH of the new environment, not our own; returns

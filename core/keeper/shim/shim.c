@@ -34,7 +34,7 @@ struct shim {
   struct jail_watch watch;
   int directory;
   int signals; /* signalfd(2) */
-  int output;  /* what the kernel writes; -1 once nobody can write any more */
+  int output;  /* what the kernel writes; -1 once all writers have gone */
   struct log_ring log;
   int64_t terminate_grace_ms;
   int64_t kill_at; /* 0: no SIGTERM was sent */
@@ -45,8 +45,8 @@ struct shim {
 static char *title_room;
 static size_t title_size;
 
-/* Arguments and environment stand in memory one behind the other; how far that
- * goes is how long a title may be. */
+/* Arguments and environment are in memory one after the other; a title may be
+ * as long as both together. */
 void shim_take_title_room(char **argv) {
   char *end = argv[0] + strlen(argv[0]) + 1;
   char **const lists[] = {argv + 1, environ};
@@ -176,8 +176,8 @@ static void watch(struct shim *shim) {
   }
 }
 
-/* The first process of a pid namespace reaches all others in it, and nobody
- * else; their parents are found in /proc otherwise. */
+/* kill(-1) from the first process of a pid namespace reaches all others in it
+ * and no process outside. Without a namespace they are found in /proc. */
 static void kill_others(const struct shim *shim) {
   if (jail_has(&shim->jail, JAIL_PID))
     kill(-1, SIGKILL);

@@ -48,9 +48,9 @@ int shim_start(const struct shim_order *order, struct shim_process *ret,
 /* In a process that jail_namespaces_fork or jail_namespaces_fork_sibling has
  * made: it becomes the shim. `report` is the far end of
  * kernel_process_open_reports. Returns in the kernel's process only, and only
- * when the order is in_place: that process then is jailed, stands in its
- * working directory, has its signals as at the start of the world, and no
- * descriptors above 2 but the attendance. */
+ * when the order is in_place: that process is jailed then, in its working
+ * directory, with default signals, and without descriptors above 2 but the
+ * attendance. */
 void shim_be(const struct shim_order *order, int report);
 
 /* The keeper's part of shim_start, once the shim's process is there. `report`

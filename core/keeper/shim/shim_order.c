@@ -20,7 +20,7 @@ struct places {
   int count;
 };
 
-/* Where the descriptors stand, always in the same order. */
+/* The places of the descriptors, always in the same order. */
 static struct places descriptor_places(struct shim_order *order, int *report) {
   struct jail *jail = &order->jail;
   struct places places = {{report, &order->directory}, 2};

@@ -20,8 +20,8 @@ struct zygote_answer {
   int32_t error; /* errno then */
 };
 
-/* Where the arguments and the environment of this process stand in memory is
- * found out, for the titles of shims and kernels. 0 on success. */
+/* Finds the memory of this process's arguments and environment, for the titles
+ * of shims and kernels. 0 on success. */
 __attribute__((visibility("default"))) int zygote_fork_open(void);
 
 /* Shows the name in ps(1) and top(1). */

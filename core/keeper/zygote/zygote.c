@@ -16,8 +16,8 @@
 #include "core/keeper/kernels/profile.h"
 #include "core/keeper/zygote/zygote_packages.h"
 #include "core/keeper/zygote/zygote_process.h"
+#include "core/keeper/zygote/zygote_words.h"
 
-#define LINE ((size_t)2 << 10)
 #define MOST 8                    /* kinds */
 #define READY_NS (120 * CLOCK_S)  /* for the imports */
 #define LEAVE_NS (5 * CLOCK_S)    /* from the end of the channel to SIGKILL */
@@ -42,8 +42,8 @@ struct zygote {
   enum state state;
   int64_t number; /* while it is ready; else 0 */
   pid_t pid;
-  struct loop_source end, channel, words;
-  struct buf line; /* of its words, not whole yet */
+  struct loop_source end, channel;
+  struct zygote_words words;
   struct zygote_packages packages;
   int64_t started_at, ready_at, due; /* monotonic */
   unsigned failures;                 /* in a row */
@@ -51,11 +51,10 @@ struct zygote {
 
 static void on_end(void *context);
 static void on_channel(void *context);
-static void on_words(void *context);
 
 static void drop_channels(struct zygote *zygote) {
   loop_remove(&zygote->keeper->loop, &zygote->channel);
-  loop_remove(&zygote->keeper->loop, &zygote->words);
+  zygote_words_close(&zygote->words);
 }
 
 static void zygote_free(struct zygote *zygote) {
@@ -67,7 +66,6 @@ static void zygote_free(struct zygote *zygote) {
   kernelspec_free_argv(zygote->program);
   free(zygote->arguments);
   environment_free(zygote->environment);
-  buf_free(&zygote->line);
   free(zygote);
 }
 
@@ -77,7 +75,7 @@ static void set_note(struct zygote *zygote, const char *note) {
 }
 
 static void fail(struct zygote *zygote, const char *why) {
-  on_words(zygote);
+  zygote_words_take(&zygote->words);
   set_note(zygote, why);
   log_warning("zygote %s: %s: kernels start without it for now", zygote->name,
               why);
@@ -124,7 +122,8 @@ static int start_process(struct zygote *zygote, struct err *err) {
   zygote->pid = process.pid;
   int failed = watch(zygote, &zygote->end, process.end, on_end, err);
   failed |= watch(zygote, &zygote->channel, process.channel, on_channel, err);
-  failed |= watch(zygote, &zygote->words, process.words, on_words, err);
+  failed |= zygote_words_open(&zygote->words, &keeper->loop, zygote->name,
+                              process.words, err);
   return failed;
 }
 
@@ -147,51 +146,17 @@ static void say_end(const struct zygote *zygote, int status) {
              WEXITSTATUS(status));
 }
 
-/* Reaps it. A process that ends while nobody wants it to is started again. */
+/* Reaps it. A process that ends unasked is started again. */
 static void on_end(void *context) {
   struct zygote *zygote = context;
   int status = 0;
-  on_words(zygote);
+  zygote_words_take(&zygote->words);
   loop_remove(&zygote->keeper->loop, &zygote->end);
   if (waitpid(zygote->pid, &status, 0) == zygote->pid &&
       zygote->state != LEAVING)
     say_end(zygote, status);
   if (zygote->state == STARTING || zygote->state == READY)
     fail(zygote, "it has ended");
-}
-
-static void say_line(struct zygote *zygote, const char *end) {
-  size_t length = (size_t)(end - zygote->line.data);
-  if (length > 0)
-    log_info("zygote %s: %.*s", zygote->name, (int)length, zygote->line.data);
-  length += length < zygote->line.length;
-  memmove(zygote->line.data, zygote->line.data + length,
-          zygote->line.length - length);
-  buf_truncate(&zygote->line, zygote->line.length - length);
-}
-
-/* Whole lines; one that is too long is cut. */
-static void say_lines(struct zygote *zygote) {
-  const char *end;
-  while (zygote->line.length > 0 &&
-         (end = memchr(zygote->line.data, '\n', zygote->line.length)) != NULL)
-    say_line(zygote, end);
-  if (zygote->line.length >= LINE)
-    say_line(zygote, zygote->line.data + zygote->line.length);
-}
-
-static void on_words(void *context) {
-  struct zygote *zygote = context;
-  char text[LINE / 2];
-  while (zygote->words.descriptor >= 0) {
-    ssize_t got = read(zygote->words.descriptor, text, sizeof text);
-    if (got < 0)
-      return;
-    if (got == 0)
-      loop_remove(&zygote->keeper->loop, &zygote->words);
-    buf_append(&zygote->line, text, (size_t)got);
-    say_lines(zygote);
-  }
 }
 
 /* The only thing that it says unasked. */
@@ -228,7 +193,7 @@ static struct zygote *find(const struct keeper *keeper, const char *name) {
   return NULL;
 }
 
-/* The interpreter and its options: what stands before "-m". */
+/* The interpreter and its options: everything before "-m". */
 static char **program_of(const struct kernelspec *spec) {
   char **list = kernelspec_expand_argv(spec, "");
   size_t count = 0;
@@ -251,7 +216,7 @@ static bool is_same_list(char *const *one, char *const *other) {
   return *one == NULL && *other == NULL;
 }
 
-/* What stands behind the module's name; the file is named later. */
+/* Everything after the module's name; the file is named later. */
 static char *arguments_of(const struct kernelspec *spec) {
   char **list = profile_arguments(spec, "{connection_file}");
   CLEANUP(json_done) struct json *words = json_array();
@@ -286,10 +251,9 @@ static void make(struct keeper *keeper, const struct kernelspec *spec) {
       .program = program_of(spec),
       .arguments = arguments_of(spec),
       .environment = environment_of(keeper, spec),
-      .line = BUF_INIT(2 * LINE),
       .end.descriptor = -1,
       .channel.descriptor = -1,
-      .words.descriptor = -1,
+      .words.source.descriptor = -1,
   };
   keeper->zygotes = zygote;
   CLEANUP(mem_free_pointer)
@@ -413,8 +377,7 @@ int64_t zygote_turn(struct keeper *keeper) {
       zygote_free(zygote);
       continue;
     }
-    int64_t due = turn(zygote, now);
-    next = due < next ? due : next;
+    next = clock_sooner(next, turn(zygote, now));
     place = &zygote->next;
   }
   return next;

@@ -2,7 +2,7 @@
  * which a kernel is a copy. It starts in a tenth of the time, and shares the
  * memory of the libraries with all its siblings.
  *
- * How it fits in with the shim (shim.h), which must stand above the kernel, in
+ * How it fits in with the shim (shim.h), which must be the kernel's parent, in
  * a pid namespace of its own, and outlive the keeper: the keeper sends the
  * whole order to the zygote (shim_order.h), with descriptors. The zygote makes
  * one process of its own likeness as its sibling (clone3(2), CLONE_PARENT, and

@@ -122,8 +122,8 @@ static void free_list(char **list) {
 
 static void free_lists(char ***list) { free_list(*list); }
 
-/* In the child. Everything is moved up first: it may stand where something else
- * belongs. */
+/* In the child. Everything is moved up first: it may have the number that
+ * something else must get. */
 static int arrange(const struct ends *ends, pid_t keeper) {
   const struct {
     int from, to;
@@ -249,7 +249,7 @@ static char *find_program(const char *program, char *const *environment) {
   return NULL;
 }
 
-/* Whoever else can write to a directory can put something else in its place. */
+/* Who can write to a directory can replace what is in it. */
 static bool is_firm(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0 &&
