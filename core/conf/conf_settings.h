@@ -42,6 +42,7 @@ struct conf {
   int64_t code_bytes;         /* one cell */
   double timeout;             /* default for a run */
   double timeout_max;         /* what a request may ask for */
+  double tool_wait;           /* of an MCP client for a cell */
   int64_t queue;              /* runs waiting per task */
   int64_t output_bytes;       /* kept per run */
   int64_t output_bytes_hard;  /* the run is interrupted beyond */

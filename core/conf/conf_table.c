@@ -89,6 +89,9 @@ const struct conf_key conf_keys[] = {
         "How long a run may take when the request does not say."),
     KEY("limits", timeout_max, CONF_DURATION, 0.001, 365 * DAY, "86400", NULL,
         "The longest timeout that a request may ask for."),
+    KEY("limits", tool_wait, CONF_DURATION, 0.001, HOUR, "45", NULL,
+        "How long an MCP client waits for a cell before it is told that the "
+        "cell goes on. Many clients give up after 60 seconds."),
     KEY("limits", queue, CONF_INTEGER, 0, 100000, "64", NULL,
         "Runs waiting per task; one more is answered with 429."),
     KEY("limits", output_bytes, CONF_SIZE, KIB, GIB, "10M", NULL,

@@ -1,6 +1,7 @@
 #include "fcgi/handlers/routes.h"
 
 #include "core/base/mem.h"
+#include "fcgi/mcp/mcp.h"
 
 const struct route routes[] = {
     {"POST", "/v1/tasks/{task}/execute", handle_execute, ROUTE_BODY_CODE,
@@ -53,6 +54,7 @@ const struct route routes[] = {
      NULL, false},
     {"GET", "/v1/capabilities", handle_service_capabilities, ROUTE_BODY_NONE,
      NULL, false},
+    {"POST", "/mcp", mcp_serve, ROUTE_BODY_BYTES, NULL, false},
     {"GET", "/healthz", handle_service_health, ROUTE_BODY_NONE, NULL, true},
     {"GET", "/readyz", handle_service_ready, ROUTE_BODY_NONE, NULL, true},
     {"GET", "/metrics", handle_service_metrics, ROUTE_BODY_NONE, NULL, true},

@@ -4,6 +4,7 @@
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -134,6 +135,14 @@ int door_flush(struct door *door) {
   int result = door->cgi ? flush_cgi(door) : FCGX_FFlush(door->request.out);
   door->failed = result < 0;
   return result;
+}
+
+bool door_is_deserted(const struct door *door) {
+  if (door->cgi || door->finished)
+    return false;
+  struct pollfd peer = {.fd = door->request.ipcFd, .events = POLLRDHUP};
+  return poll(&peer, 1, 0) == 1 &&
+         (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
 int door_detach(struct door *door, int *request) {

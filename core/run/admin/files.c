@@ -161,6 +161,35 @@ int files_list(struct engine *engine, const char *task, const char *path,
   return 0;
 }
 
+int files_read(struct engine *engine, const char *task, const char *path,
+               struct buf *ret, char mime[MIME_SIZE], struct err *err) {
+  CLEANUP(task_record_free) struct task_record record = {0};
+  struct stat status;
+  if (task_get(engine->store, task, &record, err) < 0 ||
+      check_path(path, err) < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int directory = task_directory_open(engine, task, err);
+  if (directory < 0)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int file = fs_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+                             0, err);
+  if (file < 0)
+    return -1;
+  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+    return err_set(err, ERR_NOT_FOUND, "%.200s is no file", path);
+  if ((uintmax_t)status.st_size > ret->limit)
+    return err_set(err, ERR_TOO_LARGE,
+                   "%.200s has %lld bytes; at most %zu are given this way",
+                   path, (long long)status.st_size, ret->limit);
+  const char *slash = strrchr(path, '/');
+  pthread_mutex_lock(&engine->mime_mutex);
+  mime_of_file(engine->mime, file, slash == NULL ? path : slash + 1, mime);
+  pthread_mutex_unlock(&engine->mime_mutex);
+  return fs_read_all(file, ret, err);
+}
+
 /* Opens the directory that is to hold `path`, making what is missing; *name is
  * its last part. */
 static int open_parent(int files, const char *path, const char **name,

@@ -6,6 +6,7 @@
 
 #include "core/base/err.h"
 #include "core/json/json.h"
+#include "core/mime/mime.h"
 #include "core/run/engine/engine.h"
 
 /* {"task", "path", "entries": [{"name", "kind": "file"|"directory", "mime",
@@ -15,6 +16,14 @@
 int files_list(struct engine *engine, const char *task, const char *path,
                const char *after, int limit, struct json **ret,
                struct err *err);
+
+/* Reads what the task has on disk at `path` beneath its directory
+ * ("notebook.ipynb", "files/…", "artifacts/…"): all of it into `ret`, its type
+ * into `mime`. ERR_NOT_FOUND, also for what is no file; ERR_TOO_LARGE names the
+ * size when it does not fit. */
+#define FILES_READ_MOST ((size_t)16 << 20)
+int files_read(struct engine *engine, const char *task, const char *path,
+               struct buf *ret, char mime[MIME_SIZE], struct err *err);
 
 /* Writes the file in one step, making missing directories. 1: it is new, 0: it
  * was replaced. *ret: the entry. ERR_CONFLICT: a directory stands there. */

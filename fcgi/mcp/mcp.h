@@ -1,0 +1,37 @@
+/* POST /mcp: the Model Context Protocol's door to the same runs, files and
+ * notebooks as /v1. Stateless but for runs that go on: rpc.h says how a message
+ * is read, tools.json what a model is told. */
+#ifndef CELLPOST_FCGI_MCP_MCP_H
+#define CELLPOST_FCGI_MCP_MCP_H
+
+#include "fcgi/http/call.h"
+#include "fcgi/mcp/rpc.h"
+
+/* The route's handler. It answers by itself, with faults of the protocol, too.
+ */
+handler mcp_serve;
+
+/* One message on its way through a method or a tool. */
+struct mcp {
+  struct call *call;
+  struct rpc_message message;
+  /* The client's word that an `Mcp-Session-Id` was given to; NULL: none. Names
+   * its runs when it asks for their end. */
+  const char *session;
+};
+
+/* A method or tool: a result object, or a fault. The caller owns *ret. */
+typedef int mcp_method(struct mcp *mcp, struct json **ret,
+                       struct rpc_fault *fault);
+
+/* tools/list and tools/call. A tool that runs a cell answers by itself; then
+ * *ret is NULL and nothing is left to be written. */
+mcp_method mcp_list_tools, mcp_call_tool;
+
+/* resources/list, resources/templates/list, resources/read. */
+mcp_method mcp_list_resources, mcp_list_templates, mcp_read_resource;
+
+/* Writes the whole response: `status` is of HTTP, `message` borrowed. */
+void mcp_reply(struct mcp *mcp, int status, const struct json *message);
+
+#endif
