@@ -19,6 +19,22 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...) {
   return -1;
 }
 
+/* A full or a failing disk is no fault of the program. */
+static enum err_kind kind_of_disk(int number) {
+  switch (number) {
+  case ENOSPC:
+  case EDQUOT:
+  case EFBIG:
+    return ERR_NO_SPACE;
+  case EROFS:
+  case EIO:
+  case EUCLEAN:
+    return ERR_UNAVAILABLE;
+  default:
+    return ERR_IO;
+  }
+}
+
 int err_errno(struct err *err, enum err_kind kind, int number,
               const char *format, ...) {
   if (err == NULL)
@@ -28,11 +44,14 @@ int err_errno(struct err *err, enum err_kind kind, int number,
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  int no_space = number == ENOSPC || number == EDQUOT || number == EFBIG;
   char reason[128];
   const char *name = strerror_r(number, reason, sizeof reason);
-  return err_set(err, kind == ERR_IO && no_space ? ERR_NO_SPACE : kind,
-                 "%.380s: %s", text, name);
+  const char *advice = number == EROFS ? ": make it writable"
+                       : number == EIO || number == EUCLEAN
+                           ? ": the disk fails; see the system's log"
+                           : "";
+  return err_set(err, kind == ERR_IO ? kind_of_disk(number) : kind,
+                 "%.330s: %s%s", text, name, advice);
 }
 
 int err_wrap(struct err *err, const char *format, ...) {

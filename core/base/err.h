@@ -22,7 +22,7 @@ enum err_kind {
   ERR_TOO_LARGE,  /* 413 */
   ERR_MEDIA_TYPE, /* 415 */
   ERR_BUSY,       /* a queue is full, try later: 429 */
-  ERR_UNAVAILABLE, /* no kernel, no capacity, a peer is down: 503 */
+  ERR_UNAVAILABLE, /* no kernel, no capacity, a peer or a disk fails: 503 */
   ERR_TIMEOUT,     /* a deadline passed */
   ERR_NO_SPACE,    /* disk full or over quota: 507 */
   ERR_IO,          /* a system call failed */
@@ -40,7 +40,8 @@ int err_set(struct err *err, enum err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* As err_set, with ": " and the text of `number` (an errno value) appended.
- * ENOSPC, EDQUOT and EFBIG turn an ERR_IO into ERR_NO_SPACE. */
+ * ENOSPC, EDQUOT and EFBIG turn an ERR_IO into ERR_NO_SPACE; EROFS, EIO and
+ * EUCLEAN into ERR_UNAVAILABLE. */
 int err_errno(struct err *err, enum err_kind kind, int number,
               const char *format, ...) __attribute__((format(printf, 4, 5)));
 

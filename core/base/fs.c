@@ -52,7 +52,6 @@ static enum err_kind kind_of(int number) {
     return ERR_NOT_FOUND;
   case EACCES:
   case EPERM:
-  case EROFS:
     return ERR_DENIED;
   case EEXIST:
     return ERR_CONFLICT;

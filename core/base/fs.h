@@ -32,7 +32,8 @@ bool fs_is_name(const char *name);
  * counts with O_CREAT only, and the umask applies to it.
  * ERR_NOT_FOUND (also when a component is no directory), ERR_DENIED (escapes,
  * symlinks, permissions), ERR_CONFLICT (O_EXCL and it exists), ERR_INVALID (a
- * name too long, a directory opened for writing), ERR_NO_SPACE, ERR_IO. */
+ * name too long, a directory opened for writing), ERR_NO_SPACE, ERR_UNAVAILABLE
+ * (a read-only or failing disk), ERR_IO. */
 int fs_open_beneath(int directory, const char *path, int flags, mode_t mode,
                     struct err *err);
 

@@ -13,6 +13,9 @@
 #include "core/store/database/migrate.h"
 #include "core/store/database/pool.h"
 
+/* How long a probe waits for a writer. */
+#define PROBE_PATIENCE (1 * CLOCK_S)
+
 /* A file that root makes belongs to whom its directory belongs to, so that an
  * unprivileged process can open it as well. (SQLite then gives the -wal and
  * -shm files the same owner and mode.) */
@@ -47,13 +50,19 @@ static int open_writer(struct store *store, struct err *err) {
       migrate_check(store->writer, err) < 0 ||
       db_use_wal(store->writer, err) < 0)
     return -1;
-  return migrate_run(store->writer, err);
+  /* The log is there once the database has been read. */
+  if (migrate_run(store->writer, err) < 0)
+    return -1;
+  if (stat(store->path, &store->identity) < 0)
+    return err_errno(err, ERR_IO, errno, "looking at %s", store->path);
+  return 0;
 }
 
 int store_open(const char *path, enum conf_sync sync, struct store **ret,
                struct err *err) {
   struct store *store = mem_new(sizeof *store);
   store->path = mem_copy_text(path);
+  store->log_path = mem_format("%s-wal", path);
   store->sync = sync;
   pool_init(store);
   if (open_writer(store, err) < 0) {
@@ -70,6 +79,7 @@ void store_close(struct store *store) {
   maintenance_stop(store->maintenance);
   pool_close(store);
   free(store->path);
+  free(store->log_path);
   free(store);
 }
 
@@ -84,17 +94,30 @@ int store_maintain(struct store *store, struct err *err) {
   return 0;
 }
 
-int store_version(struct store *store, int64_t *ret, struct err *err) {
-  /* The number is the connection's own: always ask the same one. It has no
-   * transaction to begin, so that it never waits for another process. */
-  pthread_mutex_lock(&store->writing);
-  struct statement *statement = db_statement(store->writer, "data_version");
-  int row = statement_step(statement, err);
-  if (row > 0)
-    *ret = statement_integer(statement, 0, 0);
-  db_reset(store->writer);
-  pthread_mutex_unlock(&store->writing);
-  return row > 0 ? 0 : -1;
+void store_set_patience(int64_t nanoseconds) { pool_set_patience(nanoseconds); }
+
+/* With a connection that has nothing in memory yet. */
+static int probe(struct db *db, struct err *err) {
+  char now[CLOCK_ISO_SIZE];
+  clock_format_iso(clock_wall_us(), now);
+  db_set_deadline(db, clock_monotonic_ns() + PROBE_PATIENCE);
+  if (db_check_header(db, err) < 0 || db_begin(db, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(db, "meta_set");
+  statement_bind_text(statement, "name", "probed_at");
+  statement_bind_text(statement, "value", now);
+  return statement_run(statement, err) < 0 ? -1 : db_commit(db, err);
+}
+
+int store_probe(struct store *store, struct err *err) {
+  struct db *db;
+  if (pool_check_place(store, err) < 0 ||
+      db_open(store->path, DB_WRITER, store->sync == CONF_SYNC_ALWAYS, &db,
+              err) < 0)
+    return -1;
+  int status = probe(db, err);
+  db_close(db);
+  return status;
 }
 
 int store_instance_start(struct store *store, const char *id,

@@ -9,12 +9,14 @@
  * Times are wall-clock microseconds (clock.h). Texts given in are borrowed and
  * repaired when not UTF-8; NULs are kept. Texts given out belong to the record
  * (…_record_free). ERR_NOT_FOUND, ERR_CONFLICT, ERR_NO_SPACE (disk full),
- * ERR_IO. */
+ * ERR_UNAVAILABLE (its file or disk, or another process; the text says what to
+ * do). */
 #ifndef CELLPOST_STORE_STORE_H
 #define CELLPOST_STORE_STORE_H
 
 #include <stdint.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/conf/conf.h"
 
@@ -34,9 +36,20 @@ void store_close(struct store *store); /* NULL is fine */
  * store_close ends the thread. Not for a process that forks to run C code. */
 int store_maintain(struct store *store, struct err *err);
 
-/* A cheap number that changes when another process has written
- * (PRAGMA data_version). */
-int store_version(struct store *store, int64_t *ret, struct err *err);
+/* What a request may wait, all in all. */
+#define STORE_PATIENCE (10 * CLOCK_S)
+
+/* What the calls of this thread may wait from now on, all together, for another
+ * process's lock and for our own connections, in nanoseconds; then they fail
+ * with ERR_UNAVAILABLE at once. Negative, which is how a thread begins: ten
+ * seconds for each. What was going on within SQLite by then is finished. */
+void store_set_patience(int64_t nanoseconds);
+
+/* Whether the database can be used: the file is the one that was opened, looks
+ * like one and takes a row, tried with a connection of its own within a second.
+ * ERR_UNAVAILABLE (locked, read-only, damaged, deleted, a failing disk),
+ * ERR_NO_SPACE. */
+int store_probe(struct store *store, struct err *err);
 
 /* A process of ours that started: rows tell which runs a dead process left. */
 int store_instance_start(struct store *store, const char *id,

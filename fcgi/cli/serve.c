@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/feed/publisher.h"
 #include "core/run/service.h"
+#include "core/store/store.h"
 #include "core/upkeep/routine.h"
 #include "fcgi/cli/privilege.h"
 #include "fcgi/handlers/routes.h"
@@ -43,7 +44,10 @@ static int open_service(const struct conf *conf, long threads,
   return service_start(service.engine, err);
 }
 
-static void work(void *context, struct door *door) { dispatch(context, door); }
+static void work(void *context, struct door *door) {
+  store_set_patience(STORE_PATIENCE);
+  dispatch(context, door);
+}
 
 /* Returns as server_drain, or -1. */
 static int serve_requests(const struct conf *conf, struct listener *listener,
@@ -109,7 +113,7 @@ int serve_cgi(const struct conf *conf, struct err *err) {
   if (privilege_drop(conf, err) < 0 || open_service(conf, 1, err) < 0)
     return -1;
   struct door *door = door_open_cgi();
-  dispatch(&service, door);
+  work(&service, door);
   door_close(door);
   service_close(service.engine);
   return 0;

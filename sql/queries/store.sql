@@ -7,6 +7,13 @@ COMMIT;
 -- name: rollback
 ROLLBACK;
 
+-- name: schema_objects
+SELECT type, name, sql FROM sqlite_schema
+ WHERE sql IS NOT NULL AND type IN ('table', 'index', 'trigger');
+
+-- name: schema_object
+SELECT sql FROM sqlite_schema WHERE type = :type AND name = :name;
+
 -- name: schema_views
 SELECT name FROM sqlite_schema WHERE type = 'view';
 
@@ -24,6 +31,3 @@ VALUES (:id, :program, :pid, :pid_start, :started_at);
 -- name: instance_end
 UPDATE instances SET ended_at = :ended_at
  WHERE id = :id AND ended_at IS NULL;
-
--- name: data_version
-PRAGMA data_version;

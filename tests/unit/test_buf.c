@@ -1,4 +1,5 @@
 /* Buffers with a cap, errors that travel. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,6 +34,12 @@ static void errors_wrap(void **state) {
   assert_int_equal(err.kind, ERR_BUSY);
   err_errno(&err, ERR_IO, 28, "write");
   assert_int_equal(err.kind, ERR_NO_SPACE);
+  err_errno(&err, ERR_IO, EROFS, "write");
+  assert_int_equal(err.kind, ERR_UNAVAILABLE);
+  assert_string_equal(err.text,
+                      "write: Read-only file system: make it writable");
+  err_errno(&err, ERR_DENIED, EIO, "write");
+  assert_int_equal(err.kind, ERR_DENIED);
 }
 
 int main(void) {

@@ -77,7 +77,7 @@ static void what_is_no_database_is_refused(void **state) {
   for (int i = 0; i < 5000; i++)
     fputs("not a database ", file);
   fclose(file);
-  FAILS(fixture, ERR_IO,
+  FAILS(fixture, ERR_UNAVAILABLE,
         store_open(fixture->path, CONF_SYNC_NEVER, &fixture->store,
                    &fixture->err));
   FAILS(fixture, ERR_IO,
@@ -102,17 +102,47 @@ static void changed_views_are_made_anew(void **state) {
                  "select count(*) from sqlite_schema where name = 'gone'", "0");
 }
 
-static void the_version_tells_of_other_writers(void **state) {
+static void another_schema_of_the_same_number_is_refused(void **state) {
   struct fixture *fixture = *state;
-  int64_t before, own, others;
+  static const struct {
+    const char *change, *told;
+  } cases[] = {
+      {"alter table runs add column later text", "table runs"},
+      {"drop index replays_open", "index replays_open"},
+      {"drop trigger chain_stays; create trigger chain_stays before delete on"
+       " chain begin select 1; end",
+       "trigger chain_stays"},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    fixture_fill(fixture);
+    store_close(fixture->store);
+    fixture->store = NULL;
+    CLEANUP(mem_free_pointer)
+    char *sql = mem_format("%s; select 1", cases[i].change);
+    fixture_expect(fixture, sql, "1");
+    FAILS(fixture, ERR_CONFLICT,
+          store_open(fixture->path, CONF_SYNC_NEVER, &fixture->store,
+                     &fixture->err));
+    assert_non_null(strstr(fixture->err.text, cases[i].told));
+    assert_int_equal(unlink(fixture->path), 0);
+  }
+}
+
+static void comments_and_things_of_others_are_no_other_schema(void **state) {
+  struct fixture *fixture = *state;
   fixture_fill(fixture);
-  OK(fixture, store_version(fixture->store, &before, &fixture->err));
-  OK(fixture, store_instance_end(fixture->store, INSTANCE, &fixture->err));
-  OK(fixture, store_version(fixture->store, &own, &fixture->err));
-  assert_int_equal(own, before);
-  fixture_expect(fixture, "update instances set pid = 5; select 1", "1");
-  OK(fixture, store_version(fixture->store, &others, &fixture->err));
-  assert_int_not_equal(others, before);
+  store_close(fixture->store);
+  fixture_expect(fixture,
+                 "create table of_an_auditor (a);"
+                 "create index of_an_auditors on runs (caller);"
+                 "pragma writable_schema = on;"
+                 "update sqlite_schema set sql = replace(sql, 'run ',"
+                 " 'run -- a word'||char(10)||'  ') where name = 'unwritten';"
+                 "select sql like '%-- a word%' from sqlite_schema"
+                 " where name = 'unwritten'",
+                 "1");
+  OK(fixture, store_open(fixture->path, CONF_SYNC_NEVER, &fixture->store,
+                         &fixture->err));
 }
 
 /* Runs `work` in `count` processes, each forked before it opens anything, all
@@ -191,7 +221,7 @@ static void a_statement_that_is_none_is_told(void **state) {
   FAILS(fixture, ERR_INTERNAL, statement_step(statement, &fixture->err));
   /* And a reader cannot write. */
   statement = db_statement(read.db, "instance_end");
-  FAILS(fixture, ERR_DENIED, statement_run(statement, &fixture->err));
+  FAILS(fixture, ERR_UNAVAILABLE, statement_run(statement, &fixture->err));
 }
 
 #define TEST(name_)                                                            \
@@ -205,7 +235,8 @@ int main(void) {
       TEST(a_foreign_database_is_refused_untouched),
       TEST(what_is_no_database_is_refused),
       TEST(changed_views_are_made_anew),
-      TEST(the_version_tells_of_other_writers),
+      TEST(another_schema_of_the_same_number_is_refused),
+      TEST(comments_and_things_of_others_are_no_other_schema),
       TEST(many_can_make_it_at_the_same_moment),
       TEST(a_store_does_not_cross_a_fork),
       TEST(a_statement_that_is_none_is_told),

@@ -325,7 +325,6 @@ static void *write_and_read(void *argument) {
     struct run_ending ending = {.record = &run};
     struct run_record *list;
     size_t count;
-    int64_t version;
     if (run_insert(fixture.store, &run, existing, &fixture.err) < 0 ||
         run_start(fixture.store, &run, &fixture.err) < 0)
       return "start";
@@ -342,8 +341,8 @@ static void *write_and_read(void *argument) {
                  &fixture.err) < 0)
       return "list";
     run_list_free(list, count);
-    if (store_version(fixture.store, &version, &fixture.err) < 0)
-      return "version";
+    if (store_probe(fixture.store, &fixture.err) < 0)
+      return "probe";
   }
   return NULL;
 }

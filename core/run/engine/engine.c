@@ -96,8 +96,7 @@ int engine_tasks_directory(const struct engine *engine) {
 }
 
 bool engine_is_ready(struct engine *engine, struct err *err) {
-  int64_t version;
-  if (store_version(engine->store, &version, err) < 0) {
+  if (store_probe(engine->store, err) < 0) {
     err_wrap(err, "registry");
     return false;
   }

@@ -28,50 +28,65 @@ static enum err_kind kind_of_constraint(int extended) {
   }
 }
 
-static bool is_full(int number) {
-  return number == ENOSPC || number == EDQUOT || number == EFBIG;
+/* What is no fault of the request nor of the program, and what there is to do.
+ */
+static const struct {
+  int code;
+  enum err_kind kind;
+  const char *advice;
+} troubles[] = {
+    {SQLITE_FULL, ERR_NO_SPACE, "make room on its disk"},
+    {SQLITE_BUSY, ERR_UNAVAILABLE,
+     "another process holds its lock; try again when that one is done"},
+    {SQLITE_LOCKED, ERR_UNAVAILABLE, "try again"},
+    {SQLITE_READONLY, ERR_UNAVAILABLE,
+     "its disk, directory or file is read-only for this service; make it "
+     "writable"},
+    {SQLITE_PERM, ERR_UNAVAILABLE, "make its file writable for this service"},
+    {SQLITE_CANTOPEN, ERR_UNAVAILABLE,
+     "its file and its directory must be there, and writable for this service"},
+    {SQLITE_IOERR, ERR_UNAVAILABLE, "its disk fails; see the system's log"},
+    {SQLITE_CORRUPT, ERR_UNAVAILABLE,
+     "it is damaged: stop the service and put a copy of it in its place"},
+    {SQLITE_NOTADB, ERR_UNAVAILABLE,
+     "it is damaged, or another program's: stop the service and put a copy of "
+     "it in its place"},
+    {SQLITE_PROTOCOL, ERR_UNAVAILABLE, "try again"},
+};
+
+/* A disk that is full or read-only comes as a failing one, too. */
+static int true_code(const struct db *db, int code) {
+  int number = sqlite3_system_errno(db->handle);
+  if (code != SQLITE_IOERR && code != SQLITE_CANTOPEN)
+    return code;
+  if (number == ENOSPC || number == EDQUOT || number == EFBIG)
+    return SQLITE_FULL;
+  return number == EROFS ? SQLITE_READONLY : code;
 }
 
-enum err_kind db_kind_of(sqlite3 *handle, int code) {
-  switch (code & 0xff) {
-  case SQLITE_FULL:
-    return ERR_NO_SPACE;
-  case SQLITE_IOERR:
-  case SQLITE_CANTOPEN:
-    return is_full(sqlite3_system_errno(handle)) ? ERR_NO_SPACE : ERR_IO;
-  case SQLITE_BUSY:
-  case SQLITE_LOCKED:
-    return ERR_UNAVAILABLE;
-  case SQLITE_PERM:
-  case SQLITE_READONLY:
-  case SQLITE_AUTH:
-    return ERR_DENIED;
-  case SQLITE_TOOBIG:
-    return ERR_TOO_LARGE;
-  case SQLITE_CONSTRAINT:
-    return kind_of_constraint(sqlite3_extended_errcode(handle));
-  case SQLITE_CORRUPT:
-  case SQLITE_NOTADB:
-  case SQLITE_PROTOCOL:
-    return ERR_IO;
-  default:
-    return ERR_INTERNAL;
+int db_fail(const struct db *db, int code, const char *what, struct err *err) {
+  int primary = true_code(db, code & 0xff);
+  const char *message = sqlite3_errmsg(db->handle);
+  for (size_t i = 0; i < COUNT_OF(troubles); i++) {
+    if (troubles[i].code != primary)
+      continue;
+    err_set(err, troubles[i].kind, "the database cannot be used (%s: %s): %s",
+            what, message, troubles[i].advice);
+    return primary == SQLITE_BUSY ? DB_LOCKED : -1;
   }
-}
-
-static int fail(struct db *db, int code, const char *what, struct err *err) {
-  return err_set(err, db_kind_of(db->handle, code), "database, %s: %s", what,
-                 sqlite3_errmsg(db->handle));
+  enum err_kind kind =
+      primary == SQLITE_TOOBIG ? ERR_TOO_LARGE
+      : primary == SQLITE_CONSTRAINT
+          ? kind_of_constraint(sqlite3_extended_errcode(db->handle))
+          : ERR_INTERNAL;
+  return err_set(err, kind, "database, %s: %s", what, message);
 }
 
 /* SQLite's own handler waits a millisecond and more; our transactions take some
  * ten microseconds, so the first waits are short. */
 static int wait_for_turn(void *context, int waits) {
   struct db *db = context;
-  int64_t now = clock_monotonic_ns();
-  if (waits == 0)
-    db->busy_since = now;
-  if (now - db->busy_since > DB_BUSY_SECONDS * CLOCK_S)
+  if (clock_monotonic_ns() >= db->deadline)
     return 0;
   long pause = waits < 8 ? 20000L << waits : 5000000L;
   struct timespec time = {.tv_nsec = pause};
@@ -130,12 +145,13 @@ int db_open(const char *path, enum db_role role, bool durable, struct db **ret,
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, configure_library);
   struct db *db = new_db();
+  db_set_deadline(db, clock_monotonic_ns() + DB_PATIENCE);
   int code = sqlite3_open_v2(path, &db->handle,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
                                  SQLITE_OPEN_EXRESCODE,
                              NULL);
   if (code != SQLITE_OK) {
-    fail(db, code, path, err);
+    db_fail(db, code, path, err);
     db_close(db);
     return -1;
   }
@@ -145,6 +161,10 @@ int db_open(const char *path, enum db_role role, bool durable, struct db **ret,
   }
   *ret = db;
   return 0;
+}
+
+void db_set_deadline(struct db *db, int64_t deadline_ns) {
+  db->deadline = deadline_ns;
 }
 
 void db_close(struct db *db) {
@@ -157,6 +177,8 @@ void db_close(struct db *db) {
   free(db);
 }
 
+void db_done(struct db **db) { db_close(*db); }
+
 /* Changing the mode needs the file for itself and does not always ask the busy
  * handler, so that two processes that make a database at once collide here. */
 int db_use_wal(struct db *db, struct err *err) {
@@ -167,21 +189,22 @@ int db_use_wal(struct db *db, struct err *err) {
         sqlite3_exec(db->handle, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
   while ((code & 0xff) == SQLITE_BUSY && wait_for_turn(db, waits++));
   if (code != SQLITE_OK)
-    return fail(db, code, "write-ahead log", err);
+    return db_fail(db, code, "write-ahead log", err);
   sqlite3_stmt *mode = NULL;
   sqlite3_prepare_v2(db->handle, "PRAGMA journal_mode", -1, &mode, NULL);
   bool is_wal = mode != NULL && sqlite3_step(mode) == SQLITE_ROW &&
                 strcmp((const char *)sqlite3_column_text(mode, 0), "wal") == 0;
   sqlite3_finalize(mode);
   if (!is_wal)
-    return err_set(err, ERR_IO,
-                   "database: the file system cannot hold a write-ahead log");
+    return err_set(err, ERR_UNAVAILABLE,
+                   "database: the file system cannot hold a write-ahead log; "
+                   "choose another state_directory");
   return 0;
 }
 
 int db_execute(struct db *db, const char *sql, struct err *err) {
   int code = sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
-  return code == SQLITE_OK ? 0 : fail(db, code, "script", err);
+  return code == SQLITE_OK ? 0 : db_fail(db, code, "script", err);
 }
 
 int db_integer(struct db *db, const char *sql, int64_t *ret, struct err *err) {
@@ -195,7 +218,7 @@ int db_integer(struct db *db, const char *sql, int64_t *ret, struct err *err) {
   else if (code == SQLITE_DONE)
     status = err_set(err, ERR_NOT_FOUND, "database: no row for %s", sql);
   else
-    status = fail(db, code, sql, err);
+    status = db_fail(db, code, sql, err);
   sqlite3_finalize(handle);
   return status;
 }
@@ -212,7 +235,7 @@ int db_text(struct db *db, const char *sql, char **ret, struct err *err) {
   } else {
     status = code == SQLITE_DONE
                  ? err_set(err, ERR_NOT_FOUND, "database: no row for %s", sql)
-                 : fail(db, code, sql, err);
+                 : db_fail(db, code, sql, err);
   }
   sqlite3_finalize(handle);
   return status;
@@ -225,13 +248,13 @@ int db_copy_into(struct db *db, const char *path, struct err *err) {
     code = sqlite3_bind_text(handle, 1, path, -1, SQLITE_STATIC);
   if (code == SQLITE_OK)
     code = sqlite3_step(handle);
-  int status = code == SQLITE_DONE ? 0 : fail(db, code, "copying", err);
+  int status = code == SQLITE_DONE ? 0 : db_fail(db, code, "copying", err);
   sqlite3_finalize(handle);
   return status;
 }
 
 int db_begin(struct db *db, struct err *err) {
-  return statement_run(db_statement(db, "begin"), err) < 0 ? -1 : 0;
+  return statement_step(db_statement(db, "begin"), err);
 }
 
 int db_commit(struct db *db, struct err *err) {
@@ -250,7 +273,7 @@ int db_checkpoint(struct db *db, int *wal_pages, int *copied, struct err *err) {
       db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &pages, &done);
   /* Busy: somebody else is at it. */
   if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
-    return fail(db, code, "checkpoint", err);
+    return db_fail(db, code, "checkpoint", err);
   *wal_pages = pages;
   *copied = done;
   return 0;
@@ -264,6 +287,19 @@ int db_sync_wal(struct db *db, struct err *err) {
   int code = file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
   return code == SQLITE_OK ? 0
                            : err_set(err, ERR_IO, "database: log not synced");
+}
+
+int db_check_header(struct db *db, struct err *err) {
+  static const char magic[16] = "SQLite format 3";
+  sqlite3_file *file = NULL;
+  sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  char found[sizeof magic] = "";
+  int code = file == NULL || file->pMethods == NULL
+                 ? SQLITE_CANTOPEN
+                 : file->pMethods->xRead(file, found, sizeof found, 0);
+  if (code == SQLITE_OK && memcmp(found, magic, sizeof magic) != 0)
+    code = SQLITE_NOTADB;
+  return code == SQLITE_OK ? 0 : db_fail(db, code, sqlite3_errstr(code), err);
 }
 
 int db_wal_pages(const struct db *db) { return db->wal_pages; }

@@ -15,14 +15,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/json/json.h"
 
 struct db;
 struct statement;
 
-/* How long a connection waits for another process's transaction. */
-#define DB_BUSY_SECONDS 20
+/* How long a new connection waits for another process's lock; it waits no
+ * longer until it is given another deadline. */
+#define DB_PATIENCE (10 * CLOCK_S)
+
+/* A failure, negative as all are: another process has kept its lock until the
+ * deadline. */
+#define DB_LOCKED (-2)
 
 enum db_role {
   DB_WRITER,
@@ -32,16 +38,24 @@ enum db_role {
 /* Opens the database, which must exist as a file (an empty one will do).
  * `durable`: a commit is on disk before it returns (synchronous=FULL); else a
  * commit survives every death of a process, but not a loss of power.
- * WAL mode is db_use_wal's matter. */
+ * WAL mode is db_use_wal's matter. What the database's disk or file is to blame
+ * for is ERR_UNAVAILABLE or ERR_NO_SPACE, and the text says what to do. */
 int db_open(const char *path, enum db_role role, bool durable, struct db **ret,
             struct err *err);
 void db_close(struct db *db); /* NULL is fine */
+void db_done(struct db **db); /* the cleanup form */
 
-/* Turns WAL on (persistent). ERR_IO when the file system cannot do it. */
+/* Until when (clock_monotonic_ns) the connection waits for a lock from now on.
+ */
+void db_set_deadline(struct db *db, int64_t deadline_ns);
+
+/* Turns WAL on (persistent). ERR_UNAVAILABLE when the file system
+ * cannot do it. */
 int db_use_wal(struct db *db, struct err *err);
 
 /* BEGIN IMMEDIATE: waits for its turn at once, so that nothing inside fails for
- * a lock. db_rollback is harmless when there is no transaction. */
+ * a lock. DB_LOCKED: it waited in vain. db_rollback is harmless when there is
+ * no transaction. */
 int db_begin(struct db *db, struct err *err);
 int db_commit(struct db *db, struct err *err);
 void db_rollback(struct db *db);
@@ -65,6 +79,10 @@ int db_checkpoint(struct db *db, int *wal_pages, int *copied, struct err *err);
 
 /* Makes what stands in the WAL durable. */
 int db_sync_wal(struct db *db, struct err *err);
+
+/* Looks at the first bytes of the file itself, past the log and all caches:
+ * something else may have been written over it. */
+int db_check_header(struct db *db, struct err *err);
 
 /* Pages in the WAL after the last commit of this connection. */
 int db_wal_pages(const struct db *db);

@@ -23,11 +23,12 @@ struct db {
   struct statement *statements; /* as query_all() */
   size_t count;
   struct statement unknown; /* stands in for a name that does not exist */
-  int64_t busy_since;       /* monotonic ns; of the present wait */
+  int64_t deadline;         /* monotonic ns: until then it waits for a lock */
   int wal_pages;
 };
 
-/* What a result code of SQLite means to the caller. */
-enum err_kind db_kind_of(sqlite3 *handle, int code);
+/* Tells what the failure of `what` with SQLite's result `code` means, and what
+ * there is to do. Returns -1, or DB_LOCKED. */
+int db_fail(const struct db *db, int code, const char *what, struct err *err);
 
 #endif

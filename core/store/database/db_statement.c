@@ -146,24 +146,26 @@ static const char *statement_name(const struct statement *statement,
 }
 
 static int fail_statement(struct statement *statement, int code,
-                          const char *fault, struct err *err) {
+                          struct err *err) {
   int length;
   const char *name = statement_name(statement, &length);
-  return err_set(err, db_kind_of(statement->db->handle, code),
-                 "database, %.*s: %s", length, name, fault);
+  if (statement->fault != NULL)
+    return err_set(err, ERR_INTERNAL, "database, %.*s: %s", length, name,
+                   statement->fault);
+  CLEANUP(mem_free_pointer) char *what = mem_copy_bytes(name, (size_t)length);
+  return db_fail(statement->db, code, what, err);
 }
 
 int statement_step(struct statement *statement, struct err *err) {
   if (statement->fault != NULL)
-    return fail_statement(statement, SQLITE_ERROR, statement->fault, err);
+    return fail_statement(statement, SQLITE_ERROR, err);
   int code = sqlite3_step(statement->handle);
   statement->stepped = code == SQLITE_ROW;
   if (code == SQLITE_ROW)
     return 1;
-  if (code != SQLITE_DONE)
-    fail_statement(statement, code, sqlite3_errmsg(statement->db->handle), err);
+  int result = code == SQLITE_DONE ? 0 : fail_statement(statement, code, err);
   sqlite3_reset(statement->handle);
-  return code == SQLITE_DONE ? 0 : -1;
+  return result;
 }
 
 int statement_run(struct statement *statement, struct err *err) {

@@ -31,6 +31,85 @@ static int64_t newest_version(void) {
   return newest;
 }
 
+static int set_pragma(struct db *db, const char *name, int64_t value,
+                      struct err *err) {
+  CLEANUP(mem_free_pointer)
+  char *sql = mem_format("PRAGMA %s = %lld", name, (long long)value);
+  return db_execute(db, sql, err);
+}
+
+/* Runs the migrations after `version`, up to `last`. */
+static int apply_range(struct db *db, int64_t version, int64_t last,
+                       struct err *err) {
+  for (const struct embedded_file *file = embedded_files; file->path; file++) {
+    int64_t number = migration_number(file);
+    if (number <= version || number > last)
+      continue;
+    if (db_execute(db, file->text, err) < 0)
+      return err_wrap(err, "%s", file->path);
+    if (set_pragma(db, "user_version", number, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
+/* SQL without comments and white space: what is the same in both is the same
+ * to SQLite. */
+static void squeeze(const char *sql, struct buf *out) {
+  for (; *sql != '\0'; sql++)
+    if (sql[0] == '-' && sql[1] == '-')
+      sql += strcspn(sql, "\n") - 1;
+    else if (strchr(" \t\r\n", *sql) == NULL)
+      buf_byte(out, *sql);
+}
+
+static bool same_sql(const char *a, const char *b) {
+  CLEANUP(buf_free) struct buf first = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf second = BUF_INIT(BUF_SMALL);
+  squeeze(a, &first);
+  squeeze(b, &second);
+  return strcmp(buf_string(&first), buf_string(&second)) == 0;
+}
+
+/* `ours` stands at an object of our own schema: the database must have it, just
+ * so. */
+static int compare_object(struct db *db, struct statement *ours,
+                          int64_t version, struct err *err) {
+  struct statement *theirs = db_statement(db, "schema_object");
+  statement_bind_text(theirs, "type", statement_text(ours, 0, NULL));
+  statement_bind_text(theirs, "name", statement_text(ours, 1, NULL));
+  int row = statement_step(theirs, err);
+  if (row < 0)
+    return -1;
+  bool same = row > 0 && same_sql(statement_text(theirs, 0, NULL),
+                                  statement_text(ours, 2, NULL));
+  db_reset(db);
+  if (same)
+    return 0;
+  return err_set(err, ERR_CONFLICT,
+                 "the database has version %lld, but its %s %s is not this "
+                 "program's: one from between two releases made it. Use that "
+                 "one, or choose another state_directory",
+                 (long long)version, statement_text(ours, 0, NULL),
+                 statement_text(ours, 1, NULL));
+}
+
+/* The number alone does not tell the schema: compares every table, index and
+ * trigger with those that the migrations make. What others have added is none
+ * of our business. */
+static int check_schema(struct db *db, int64_t version, struct err *err) {
+  CLEANUP(db_done) struct db *model = NULL;
+  if (db_open(":memory:", DB_WRITER, false, &model, err) < 0 ||
+      apply_range(model, 0, version, err) < 0)
+    return -1;
+  struct statement *ours = db_statement(model, "schema_objects");
+  int row;
+  while ((row = statement_step(ours, err)) > 0)
+    if (compare_object(db, ours, version, err) < 0)
+      return -1;
+  return row;
+}
+
 int migrate_check(struct db *db, struct err *err) {
   int64_t version, application, tables;
   if (db_integer(db, "PRAGMA user_version", &version, err) < 0 ||
@@ -46,7 +125,7 @@ int migrate_check(struct db *db, struct err *err) {
                    "the database has version %lld, this program knows versions "
                    "up to %lld: use the newer program, or a copy from before",
                    (long long)version, (long long)newest_version());
-  return 0;
+  return check_schema(db, version, err);
 }
 
 int migrate_is_present(struct db *db, struct err *err) {
@@ -62,13 +141,6 @@ int migrate_is_present(struct db *db, struct err *err) {
   return 0;
 }
 
-static int set_pragma(struct db *db, const char *name, int64_t value,
-                      struct err *err) {
-  CLEANUP(mem_free_pointer)
-  char *sql = mem_format("PRAGMA %s = %lld", name, (long long)value);
-  return db_execute(db, sql, err);
-}
-
 static int apply_migrations(struct db *db, struct err *err) {
   int64_t version;
   if (migrate_check(db, err) < 0 ||
@@ -76,15 +148,8 @@ static int apply_migrations(struct db *db, struct err *err) {
     return -1;
   if (version == newest_version())
     return 0;
-  for (const struct embedded_file *file = embedded_files; file->path; file++) {
-    int64_t number = migration_number(file);
-    if (number <= version)
-      continue;
-    if (db_execute(db, file->text, err) < 0)
-      return err_wrap(err, "%s", file->path);
-    if (set_pragma(db, "user_version", number, err) < 0)
-      return -1;
-  }
+  if (apply_range(db, version, newest_version(), err) < 0)
+    return -1;
   return set_pragma(db, "application_id", APPLICATION_ID, err);
 }
 

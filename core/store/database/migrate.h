@@ -4,8 +4,9 @@
 
 #include "core/store/database/db.h"
 
-/* Refuses, before anything is changed, a database of a newer version and one
- * that is not Cellpost's: ERR_CONFLICT. */
+/* Refuses, before anything is changed, a database of a newer version, one whose
+ * schema is not the one of its version, and one that is not Cellpost's:
+ * ERR_CONFLICT. */
 int migrate_check(struct db *db, struct err *err);
 
 /* Refuses, besides, one that has not seen all migrations. */

@@ -1,6 +1,10 @@
 #include "core/store/database/pool.h"
 
+#include <errno.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "core/base/clock.h"
 
 void pool_init(struct store *store) {
   store->owner = getpid();
@@ -26,15 +30,71 @@ static int check_owner(const struct store *store, struct err *err) {
                  "database: opened before a fork, used after it");
 }
 
+/* What this thread may still wait; negative: POOL_PATIENCE each time. */
+static _Thread_local int64_t patience = -1;
+
+void pool_set_patience(int64_t nanoseconds) { patience = nanoseconds; }
+
+static int64_t deadline_from(int64_t now) {
+  return now + (patience < 0 ? POOL_PATIENCE : patience);
+}
+
+static void spend_patience(int64_t since) {
+  if (patience < 0)
+    return;
+  int64_t left = patience - (clock_monotonic_ns() - since);
+  patience = left > 0 ? left : 0;
+}
+
+static struct timespec time_of(int64_t monotonic_ns) {
+  return (struct timespec){monotonic_ns / CLOCK_S, monotonic_ns % CLOCK_S};
+}
+
+int pool_check_place(const struct store *store, struct err *err) {
+  struct stat found;
+  if (stat(store->path, &found) == 0 &&
+      found.st_ino == store->identity.st_ino &&
+      found.st_dev == store->identity.st_dev &&
+      access(store->log_path, F_OK) == 0)
+    return 0;
+  return err_set(err, ERR_UNAVAILABLE,
+                 "the database %s was deleted or replaced while the service "
+                 "runs: put it back with its -wal, or restart the service",
+                 store->path);
+}
+
+/* One try, for a moment only: our own lock is not held while another process
+ * takes its time. */
+static int try_to_begin(struct store *store, int64_t deadline,
+                        struct err *err) {
+  struct timespec until = time_of(deadline);
+  if (pthread_mutex_clocklock(&store->writing, CLOCK_MONOTONIC, &until) != 0)
+    return err_set(err, ERR_UNAVAILABLE,
+                   "the database is busy with other requests; try again");
+  int64_t moment = clock_monotonic_ns() + POOL_MOMENT;
+  db_set_deadline(store->writer, moment < deadline ? moment : deadline);
+  int status = pool_check_place(store, err);
+  if (status == 0)
+    status = db_begin(store->writer, err);
+  if (status < 0)
+    pthread_mutex_unlock(&store->writing);
+  return status;
+}
+
 int write_begin(struct store *store, struct write *write, struct err *err) {
   write->store = NULL;
   if (check_owner(store, err) < 0)
     return -1;
-  pthread_mutex_lock(&store->writing);
-  if (db_begin(store->writer, err) < 0) {
-    pthread_mutex_unlock(&store->writing);
-    return -1;
+  int64_t since = clock_monotonic_ns(), deadline = deadline_from(since);
+  int status;
+  while ((status = try_to_begin(store, deadline, err)) == DB_LOCKED &&
+         clock_monotonic_ns() < deadline) {
+    struct timespec pause = time_of(POOL_PAUSE);
+    nanosleep(&pause, NULL);
   }
+  spend_patience(since);
+  if (status < 0)
+    return -1;
   write->store = store;
   write->db = store->writer;
   return 0;
@@ -88,12 +148,16 @@ static int find_free(const struct store *store) {
   return unopened;
 }
 
-static int borrow_reader(struct store *store) {
+/* The index of a reader, or -1 when all were lent until the deadline. */
+static int borrow_reader(struct store *store, int64_t deadline) {
+  struct timespec until = time_of(deadline);
+  int index, late = 0;
   pthread_mutex_lock(&store->reading);
-  int index;
-  while ((index = find_free(store)) < 0)
-    pthread_cond_wait(&store->returned, &store->reading);
-  store->lent[index] = true;
+  while ((index = find_free(store)) < 0 && late == 0)
+    late = pthread_cond_clockwait(&store->returned, &store->reading,
+                                  CLOCK_MONOTONIC, &until);
+  if (index >= 0)
+    store->lent[index] = true;
   pthread_mutex_unlock(&store->reading);
   return index;
 }
@@ -107,15 +171,21 @@ static void return_reader(struct store *store, int index) {
 
 int read_begin(struct store *store, struct read *read, struct err *err) {
   read->store = NULL;
-  if (check_owner(store, err) < 0)
+  if (check_owner(store, err) < 0 || pool_check_place(store, err) < 0)
     return -1;
-  int index = borrow_reader(store);
+  int64_t since = clock_monotonic_ns(), deadline = deadline_from(since);
+  int index = borrow_reader(store, deadline);
+  spend_patience(since);
+  if (index < 0)
+    return err_set(err, ERR_UNAVAILABLE,
+                   "the database is busy with other requests; try again");
   /* Lent out, the place is ours alone. */
   if (store->readers[index] == NULL &&
       db_open(store->path, DB_READER, false, &store->readers[index], err) < 0) {
     return_reader(store, index);
     return -1;
   }
+  db_set_deadline(store->readers[index], deadline);
   *read = (struct read){store, index, store->readers[index]};
   return 0;
 }

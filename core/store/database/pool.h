@@ -15,16 +15,28 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "core/base/clock.h"
 #include "core/conf/conf_settings.h"
 #include "core/store/database/db.h"
 #include "core/store/database/maintenance.h"
 
 #define POOL_READERS 4
 
+/* How long one call waits for its connection and for another process's lock,
+ * unless the thread has a patience of its own. */
+#define POOL_PATIENCE (10 * CLOCK_S)
+
+/* How long a writer tries within SQLite, then how long it rests without holding
+ * up others. */
+#define POOL_MOMENT (20 * CLOCK_MS)
+#define POOL_PAUSE (2 * CLOCK_MS)
+
 struct store {
-  char *path;
+  char *path, *log_path;
+  struct stat identity; /* of the file that was opened */
   enum conf_sync sync;
   pid_t owner; /* the process that opened it: it cannot cross a fork */
   pthread_mutex_t writing;
@@ -41,6 +53,7 @@ struct write {
   struct store *store; /* NULL: nothing to end */
   struct db *db;
 };
+/* ERR_UNAVAILABLE: the time is up, or the database is not there any more. */
 int write_begin(struct store *store, struct write *write, struct err *err);
 int write_commit(struct write *write, struct err *err);
 void write_end(struct write *write);
@@ -50,9 +63,17 @@ struct read {
   int index;
   struct db *db;
 };
-/* Waits for a free reader. */
+/* Waits for a free reader; fails as write_begin. */
 int read_begin(struct store *store, struct read *read, struct err *err);
 void read_end(struct read *read);
+
+/* Is it the same file as when it was opened, and its log still there? Writing
+ * to one that has lost its name would be writing into nothing. ERR_UNAVAILABLE.
+ */
+int pool_check_place(const struct store *store, struct err *err);
+
+/* store_set_patience's part. */
+void pool_set_patience(int64_t nanoseconds);
 
 /* store_open's and store_close's part: the lock objects and the connections. */
 void pool_init(struct store *store);
