@@ -4,10 +4,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/access/journal.h"
 #include "core/store/database/pool.h"
 #include "core/store/database/record.h"
 #include "core/store/event.h"
+#include "core/store/journal.h"
 
 static const struct field task_fields[] = {
     FIELD(struct task_record, id, FIELD_TEXT),

@@ -8,10 +8,10 @@
 
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
-#include "core/store/access/journal.h"
 #include "core/store/database/db.h"
 #include "core/store/database/migrate.h"
 #include "core/store/database/record.h"
+#include "core/store/journal.h"
 #include "core/store/run_row.h"
 
 /* Rows looked at in one read transaction. */

@@ -1,8 +1,8 @@
 /* Tokens, sessions, keys of links, and the journal. */
 #include "core/access/secret.h"
-#include "core/store/access/journal.h"
 #include "core/store/access/link_key.h"
 #include "core/store/access/token.h"
+#include "core/store/journal.h"
 #include "core/store/verify.h"
 #include "store_fixture.h"
 

@@ -4,9 +4,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/store/access/journal.h"
 #include "core/store/database/pool.h"
 #include "core/store/database/record.h"
+#include "core/store/journal.h"
 
 #define HOUR_US (INT64_C(3600) * 1000000)
 

@@ -1,4 +1,4 @@
-#include "core/store/access/journal.h"
+#include "core/store/journal.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Table journal: what was done that is no run, one row each, in the order in
  * which it was done. Each row's hash covers the row and the hash before it, so
  * that a row cannot be changed or taken out unseen (core/store/verify.h). */
-#ifndef CELLPOST_STORE_ACCESS_JOURNAL_H
-#define CELLPOST_STORE_ACCESS_JOURNAL_H
+#ifndef CELLPOST_STORE_JOURNAL_H
+#define CELLPOST_STORE_JOURNAL_H
 
 #include <stdint.h>
 
