@@ -54,6 +54,7 @@ const struct route routes[] = {
      NULL, false},
     {"GET", "/v1/capabilities", handle_service_capabilities, ROUTE_BODY_NONE,
      NULL, false},
+    {"GET", "/v1/tools", mcp_schemas, ROUTE_BODY_NONE, "format", false},
     {"POST", "/mcp", mcp_serve, ROUTE_BODY_BYTES, NULL, false},
     {"GET", "/healthz", handle_service_health, ROUTE_BODY_NONE, NULL, true},
     {"GET", "/readyz", handle_service_ready, ROUTE_BODY_NONE, NULL, true},

@@ -8,12 +8,6 @@
 #include "core/run/run.h"
 #include "fcgi/mcp/running.h"
 
-#define INSTRUCTIONS                                                           \
-  "Cellpost runs Python in notebooks that keep their variables. Give every "   \
-  "piece of work a task name of its own and use it in all calls; `execute` "   \
-  "runs a cell and shows what came of it. Files of a task stand in /work. "    \
-  "There is no network in a cell."
-
 void mcp_reply(struct mcp *mcp, int status, const struct json *message) {
   struct err err;
   if (reply_json(mcp->call->reply, status, message, &err) < 0)
@@ -45,7 +39,7 @@ static int discover(struct mcp *mcp, struct json **ret,
   *ret = json_object();
   json_set(*ret, "supportedVersions", versions);
   json_set(*ret, "capabilities", capabilities());
-  json_set_text(*ret, "instructions", INSTRUCTIONS);
+  json_set_text(*ret, "instructions", MCP_INSTRUCTIONS);
   return 0;
 }
 
@@ -62,7 +56,7 @@ static int initialize(struct mcp *mcp, struct json **ret,
   json_set_text(*ret, "protocolVersion", rpc_negotiate(wanted));
   json_set(*ret, "capabilities", capabilities());
   json_set(*ret, "serverInfo", rpc_server_info());
-  json_set_text(*ret, "instructions", INSTRUCTIONS);
+  json_set_text(*ret, "instructions", MCP_INSTRUCTIONS);
   return 0;
 }
 

@@ -11,6 +11,20 @@
  */
 handler mcp_serve;
 
+/* GET /v1/tools?format=openai|anthropic|mcp: {"format", "system": what to tell
+ * a model beside its tools, "tools": […]}. */
+handler mcp_schemas;
+
+/* For a model, beside its tools. */
+#define MCP_INSTRUCTIONS                                                       \
+  "Cellpost runs Python in notebooks that keep their variables. Give every "   \
+  "piece of work a task name of its own and use it in all calls; `execute` "   \
+  "runs a cell and shows what came of it. Files of a task stand in /work. "    \
+  "There is no network in a cell."
+
+/* The list in tools.json; the caller owns it. */
+int mcp_tools(struct json **ret, struct err *err);
+
 /* One message on its way through a method or a tool. */
 struct mcp {
   struct call *call;

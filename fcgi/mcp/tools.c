@@ -295,12 +295,16 @@ int mcp_call_tool(struct mcp *mcp, struct json **ret, struct rpc_fault *fault) {
   return 0;
 }
 
+int mcp_tools(struct json **ret, struct err *err) {
+  const struct embedded_file *file = embedded_find("fcgi/mcp/tools.json");
+  return json_parse(file->text, file->length, &JSON_RULES_STORE, ret, err);
+}
+
 int mcp_list_tools(struct mcp *mcp, struct json **ret,
                    struct rpc_fault *fault) {
   struct json *list = NULL;
   struct err err;
-  const char *text = embedded_find("fcgi/mcp/tools.json")->text;
-  if (json_parse(text, strlen(text), &JSON_RULES_STORE, &list, &err) < 0)
+  if (mcp_tools(&list, &err) < 0)
     return rpc_fail(fault, mcp->message.modern, RPC_INTERNAL, "%s", err.text);
   *ret = json_object();
   json_set(*ret, "tools", list);
