@@ -53,6 +53,10 @@ static void take_output(struct execute *execute,
       client_close_comm(execute->session->channel, message, NULL);
     return;
   }
+  if (strcmp(message->type, "error") == 0) {
+    json_free(execute->outcome->raised);
+    execute->outcome->raised = json_share(message->content);
+  }
   int64_t now = clock_monotonic_ns();
   live_lock(execute->live);
   bool changed =

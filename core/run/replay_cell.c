@@ -54,7 +54,7 @@ static void compare(struct engine *engine, int task_directory,
 }
 
 static char *describe_error(const struct outcome *outcome) {
-  const struct json *error = outcome->execution.error;
+  const struct json *error = outcome_kernel_error(outcome);
   const char *name = json_get_text(error, "ename");
   const char *value = json_get_text(error, "evalue");
   if (name == NULL)

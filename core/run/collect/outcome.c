@@ -3,12 +3,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/mem.h"
 
 void outcome_free(struct outcome *outcome) {
   execution_free(&outcome->execution);
+  json_free(outcome->raised);
   kernel_record_free(&outcome->end);
   trail_done(&outcome->trail);
   collector_done(&outcome->late.collector);
@@ -40,13 +40,9 @@ bool outcome_was_seen(const struct outcome *outcome) {
 }
 
 const struct json *outcome_kernel_error(const struct outcome *outcome) {
-  for (size_t i = json_length(outcome->outputs); i-- > 0;) {
-    const struct json *output = json_at(outcome->outputs, i);
-    const char *type = json_get_text(output, "output_type");
-    if (type != NULL && strcmp(type, "error") == 0)
-      return output;
-  }
-  return outcome->execution.failed ? outcome->execution.error : NULL;
+  const struct execution *execution = &outcome->execution;
+  return outcome->raised != NULL || !execution->failed ? outcome->raised
+                                                       : execution->error;
 }
 
 enum run_status outcome_status(const struct outcome *outcome) {
@@ -59,8 +55,7 @@ enum run_status outcome_status(const struct outcome *outcome) {
     return outcome->verdict;
   if (outcome->died && !(finished && execution->ask_exit))
     return RUN_KERNEL_DIED;
-  bool failed = execution->replied ? execution->failed
-                                   : outcome_kernel_error(outcome) != NULL ||
-                                         !outcome_was_seen(outcome);
+  bool failed = execution->failed || outcome->raised != NULL ||
+                !outcome_was_seen(outcome);
   return failed ? RUN_ERROR : RUN_OK;
 }

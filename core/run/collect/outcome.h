@@ -17,10 +17,11 @@
 struct outcome {
   /* execute: what was seen of the kernel */
   struct execution execution;
-  enum run_status verdict;  /* RUN_OK unless the run was ended from outside */
-  const char *ended_by;     /* "SIGINT", "interrupt_request", "SIGTERM", … */
-  bool died;                /* the kernel is gone */
-  bool abandoned;           /* it still runs: nobody could end it */
+  enum run_status verdict; /* RUN_OK unless the run was ended from outside */
+  struct json *raised;  /* the error that the kernel published last, or NULL */
+  const char *ended_by; /* "SIGINT", "interrupt_request", "SIGTERM", … */
+  bool died;            /* the kernel is gone */
+  bool abandoned;       /* it still runs: nobody could end it */
   struct kernel_record end; /* how it went, when it died and that is known */
   int64_t running_line;     /* at the moment it was ended, or -1 */
   struct trail trail;       /* what goes to the event log */
@@ -59,7 +60,9 @@ bool outcome_was_seen(const struct outcome *outcome);
  * there is none. Borrowed. */
 const struct json *outcome_kernel_error(const struct outcome *outcome);
 
-/* How the cell ended. One without a reply failed when it shows an error, or
+/* How the cell ended. An error that its code raised makes it fail, wherever the
+ * kernel tells it: in the reply, or among the outputs alone (%%time, %%capture,
+ * a __repr__ that raises). One without a reply failed, too, when it shows
  * nothing at all. */
 enum run_status outcome_status(const struct outcome *outcome);
 

@@ -16,7 +16,7 @@
 #include "core/report/traceback/stack.h"
 #include "core/run/engine/engine_private.h"
 #include "core/run/session/connect.h"
-#include "core/run/session/variables.h"
+#include "core/store/task.h"
 
 /* So often a restart while the kernel starts makes the run go on with the next
  * one. */
@@ -118,6 +118,53 @@ static int explain(struct engine *engine, const struct session *session,
                  said);
 }
 
+/* Whether nobody wanted the variables of that life any more: somebody asked for
+ * a new kernel, or has deleted the task since and made it anew. */
+static bool was_given_up(struct engine *engine,
+                         const struct kernel_record *life) {
+  CLEANUP(task_record_free) struct task_record task = {0};
+  if (life->end == KERNEL_END_RESTARTED)
+    return true;
+  return task_get(engine->store, life->task, &task, NULL) == 0 &&
+         life->ended_at < task.created_at;
+}
+
+static const char *meet_new_kernel(struct engine *engine,
+                                   const struct kernel_record *kernel,
+                                   char *reason, size_t size) {
+  for (int64_t life = kernel->generation - 1; life > 0; life--) {
+    CLEANUP(kernel_record_free) struct kernel_record before = {0};
+    if (kernel_generation(engine->store, kernel->task, life, &before, NULL) < 0)
+      break;
+    if (before.end == KERNEL_END_START)
+      continue;
+    snprintf(reason, size,
+             "the variables of kernel generation %lld are gone: %.300s",
+             (long long)life,
+             before.reason == NULL ? kernel_end_name(before.end)
+                                   : before.reason);
+    return was_given_up(engine, &before) ? "fresh" : "lost";
+  }
+  return "fresh";
+}
+
+/* How the run meets the kernel's variables: kept, fresh (there were none) or
+ * lost. Lives that never became ready held none, so what was lost is told by
+ * the last life that did. */
+static void describe_variables(struct engine *engine, struct session *session) {
+  struct known_kernel *known = session->known;
+  session->state = "kept";
+  if (known->replay_was_cut_off) {
+    known->replay_was_cut_off = false;
+    session->state = "lost";
+    snprintf(session->reason, sizeof session->reason,
+             "the replay that was to bring the variables back was cut off");
+  } else if (known->runs == 0) {
+    session->state = meet_new_kernel(engine, session->kernel, session->reason,
+                                     sizeof session->reason);
+  }
+}
+
 static void release(struct session *session) {
   if (session->cached == NULL)
     known_kernel_free(session->known);
@@ -212,8 +259,7 @@ int session_open(struct engine *engine, const char *task, struct session *ret,
     release(&session);
     return -1;
   }
-  session.state = variables_meet(engine, session.known, session.reason,
-                                 sizeof session.reason);
+  describe_variables(engine, &session);
   *ret = session;
   return 0;
 }
