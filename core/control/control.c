@@ -69,8 +69,8 @@ static bool fits(const char *text, char *room, size_t size) {
 
 /* Only the reason may be cut: half an id could be another one's. */
 static int compose(enum control_verb verb, const struct words *words,
-                   struct buf *out, struct err *err) {
-  struct control_request request = {.verb = verb};
+                   int64_t deadline, struct buf *out, struct err *err) {
+  struct control_request request = {.verb = verb, .deadline = deadline};
   if (!fits(words->task, request.task, sizeof request.task) ||
       !fits(words->kernel, request.kernel, sizeof request.kernel) ||
       !fits(words->end, request.end, sizeof request.end))
@@ -86,7 +86,7 @@ static int exchange(const char *path, enum control_verb verb,
                     struct control_kernel *ret, struct err *err) {
   int64_t deadline = clock_monotonic_ns() + timeout_ms * CLOCK_MS;
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_CONTROL_MESSAGE);
-  if (compose(verb, words, &text, err) < 0)
+  if (compose(verb, words, deadline, &text, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor) int peer = open_socket(path, timeout_ms, err);
   if (peer < 0)

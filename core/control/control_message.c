@@ -61,6 +61,8 @@ int control_request_encode(const struct control_request *request,
                            struct buf *out) {
   CLEANUP(json_done) struct json *object = json_object();
   json_set_text(object, "verb", verbs[request->verb].name);
+  if (request->deadline != 0)
+    json_set_integer(object, "deadline", request->deadline);
   for (size_t i = 0; i < COUNT_OF(members); i++) {
     const char *value = (const char *)request + members[i].offset;
     if (*value != '\0')
@@ -113,13 +115,15 @@ int control_request_decode(const char *text, size_t length,
   int verb = control_verb_parse(json_get_text(object, "verb"));
   if (verb < 0)
     return err_set(err, ERR_INVALID, "the request has no known \"verb\"");
-  struct control_request request = {.verb = (enum control_verb)verb};
+  struct control_request request = {
+      .verb = (enum control_verb)verb,
+      .deadline = json_get_integer(object, "deadline", 0)};
   unsigned found = 0;
   void *state = NULL;
   const char *key;
   struct json *value;
   while (json_next(object, &state, &key, &value)) {
-    if (strcmp(key, "verb") == 0)
+    if (strcmp(key, "verb") == 0 || strcmp(key, "deadline") == 0)
       continue;
     int place = take_member(&request, key, value, err);
     if (place < 0)

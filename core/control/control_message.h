@@ -55,6 +55,10 @@ int control_verb_parse(const char *name); /* unknown: -1 */
 /* Members that a verb does not have are "". */
 struct control_request {
   enum control_verb verb;
+  int64_t deadline; /* when nobody waits for the answer any more (monotonic,
+                       nanoseconds; every verb may have it); 0: none. An order
+                       that is read later is refused: what it was about may have
+                       changed since. */
   char task[ID_TASK_SIZE];
   char kernel[ID_UUID_SIZE];
   char end[16];

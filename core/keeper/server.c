@@ -35,6 +35,15 @@ static void client_close(struct client *client) {
   free(client);
 }
 
+/* Nobody waits for the answer any more, and what was true when the order was
+ * sent need not be true now. */
+static bool is_late(const struct control_request *request, struct err *err) {
+  if (request->deadline == 0 || clock_monotonic_ns() < request->deadline)
+    return false;
+  err_set(err, ERR_TIMEOUT, "the order was read after its deadline");
+  return true;
+}
+
 /* One message is one request. A client that sends another one before its answer
  * has come, or hangs up, is dropped; what it asked for goes on. */
 static void on_client(void *context) {
@@ -56,7 +65,8 @@ static void on_client(void *context) {
     err_set(&err, ERR_DENIED, "this user may not ask the keeper");
   else if ((size_t)got > BUF_CONTROL_MESSAGE)
     err_set(&err, ERR_TOO_LARGE, "the request is too long");
-  else if (control_request_decode(room, (size_t)got, &request, &err) >= 0) {
+  else if (control_request_decode(room, (size_t)got, &request, &err) >= 0 &&
+           !is_late(&request, &err)) {
     verbs_handle(client->keeper, client, &request);
     return;
   }

@@ -15,8 +15,12 @@
 /* exit() replies first and ends the process then, or wants to be shut down. */
 #define EXIT_PATIENCE_MS 1000
 #define SHUTDOWN_PATIENCE_MS 3000
-/* How long a dead kernel's end may take to appear in the registry. */
-#define END_PATIENCE_MS 900
+/* How long the keeper may take to find out how a kernel ended: on a busy machine
+ * its processes take their time to go. */
+#define END_PATIENCE_MS 30000
+/* A kernel that was ended is gone when the keeper says so; its pidfd tells it a
+ * moment later. */
+#define GONE_MS 900
 #define DUMP_PAUSE_MS 5
 
 static void interrupt(struct ladder *ladder) {
@@ -150,5 +154,5 @@ void ladder_await_exit(struct ladder *ladder) {
     outcome_note(ladder->outcome,
                  "the kernel was to end but could not be ended: %s", err.text);
   else
-    ends_within(ladder, END_PATIENCE_MS);
+    ends_within(ladder, GONE_MS);
 }

@@ -1,5 +1,7 @@
 #include "core/store/kernel.h"
 
+#include <string.h>
+
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/store/database/pool.h"
@@ -42,6 +44,13 @@ const char *kernel_end_name(enum kernel_end end) {
   const char *name =
       (unsigned)end < COUNT_OF(end_names) ? end_names[end] : NULL;
   return name == NULL ? "none" : name;
+}
+
+enum kernel_end kernel_end_parse(const char *name) {
+  for (size_t i = 0; i < COUNT_OF(end_names); i++)
+    if (end_names[i] != NULL && strcmp(name, end_names[i]) == 0)
+      return (enum kernel_end)i;
+  return KERNEL_END_NONE;
 }
 
 void kernel_record_free(struct kernel_record *record) {

@@ -20,6 +20,7 @@ enum kernel_end {
   KERNEL_END_VANISHED, /* ended while no keeper watched; status unknown */
 };
 const char *kernel_end_name(enum kernel_end end);
+enum kernel_end kernel_end_parse(const char *name); /* NONE if unknown */
 
 struct kernel_record {
   char *id; /* UUID */

@@ -37,6 +37,7 @@ static void verbs_have_names(void **state) {
 static void a_request_comes_back_as_it_was(void **state) {
   (void)state;
   struct control_request sent = {.verb = CONTROL_STOP,
+                                 .deadline = INT64_C(123456789012345),
                                  .task = "demo",
                                  .kernel = KERNEL,
                                  .end = "stopped",

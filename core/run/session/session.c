@@ -21,6 +21,8 @@
 /* So often a restart while the kernel starts makes the run go on with the next
  * one. */
 #define RESTARTS 8
+/* How long a keeper may be away (it is started anew when it died). */
+#define KEEPER_PATIENCE (3 * CLOCK_S)
 
 static int milliseconds_until(int64_t deadline_ns) {
   int left = clock_poll_timeout(deadline_ns);
@@ -88,16 +90,31 @@ static bool had_lived(const struct session *session) {
   return session->known != NULL && session->known->runs > 0;
 }
 
+/* A kernel that was there and cannot be used any more is replaced: one that has
+ * run cells, or one whose sockets cannot even be found (a cell may have removed
+ * or closed its directory). One that starts is not. */
+static void note_unreachable(struct session *session, bool was_there,
+                             const struct err *fault) {
+  bool may_start = fault->kind == ERR_TIMEOUT || fault->kind == ERR_UNAVAILABLE;
+  if (!was_there || (may_start && !had_lived(session)))
+    return;
+  snprintf(session->unreachable, sizeof session->unreachable, "%s: %.150s",
+           may_start ? "it did not answer any more"
+                     : "it could not be reached any more",
+           fault->text);
+}
+
 /* Why the kernel could not be made ready, with its own words. A kernel that
  * hangs is ended, so that the next run gets a new one. */
 static int explain(struct engine *engine, const struct session *session,
-                   char **stderr_tail, struct err *err) {
-  struct err why = *err;
+                   const struct err *fault, char **stderr_tail,
+                   struct err *err) {
+  struct err why = *fault;
   CLEANUP(mem_free_pointer)
   struct control_kernel *status = mem_new(sizeof *status);
   CLEANUP(kernel_record_free) struct kernel_record end = {0};
   if (why.kind == ERR_UNAVAILABLE)
-    session_read_end(engine, session->kernel->id, 1000, &end);
+    session_read_end(engine, session->kernel->id, 2000, &end);
   if (control_status(engine->keeper_socket, session->kernel->id, status, NULL) <
       0)
     status->stderr_tail[0] = '\0';
@@ -208,9 +225,12 @@ static int attempt(struct engine *engine, const char *task, int64_t deadline,
                                                stderr_tail, err) < 0))
     return -1;
   struct cached_channel *cached = NULL;
+  struct err fault = {0};
   if (connect_kernel(engine, session->known, deadline, &cached, &session->note,
-                     err) < 0)
-    return explain(engine, session, stderr_tail, err);
+                     &fault) < 0) {
+    note_unreachable(session, found == 1, &fault);
+    return explain(engine, session, &fault, stderr_tail, err);
+  }
   hold(session, cached);
   return 0;
 }
@@ -249,10 +269,9 @@ int session_open(struct engine *engine, const char *task, struct session *ret,
   for (int i = 0; i < RESTARTS && result < 0 && was_restarted(engine, &session);
        i++)
     result = attempt_again(engine, task, &session, stderr_tail, err);
-  if (result < 0 && had_lived(&session)) {
-    /* It had run cells and does not answer any more: a new one instead. */
+  if (result < 0 && *session.unreachable != '\0') {
     control_stop(engine->keeper_socket, task, session.kernel->id, "killed",
-                 "it did not answer any more", 20000, NULL);
+                 session.unreachable, 20000, NULL);
     result = attempt_again(engine, task, &session, stderr_tail, err);
   }
   if (result < 0) {
@@ -276,18 +295,48 @@ bool session_is_python(const struct session *session) {
   return strcmp(session->info->language, "python") == 0;
 }
 
+static struct kernel_record end_of(const struct control_kernel *told) {
+  return (struct kernel_record){
+      .id = mem_copy_text(told->id),
+      .generation = told->generation,
+      .end = kernel_end_parse(told->end),
+      .exit_code = told->exit_code,
+      .signal = told->signal,
+      .reason = mem_copy_text(told->reason),
+      .memory_peak = told->memory_peak_bytes,
+      .memory_limit = told->memory_limit_bytes,
+  };
+}
+
+/* The registry knows the ends of kernels that no keeper remembers. */
+static bool read_recorded_end(struct engine *engine, const char *kernel,
+                              struct kernel_record *ret) {
+  CLEANUP(kernel_record_free) struct kernel_record record = {0};
+  if (kernel_get(engine->store, kernel, &record, NULL) < 0 ||
+      record.ended_at == 0)
+    return false;
+  *ret = record;
+  record = (struct kernel_record){0};
+  return true;
+}
+
 int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
                      struct kernel_record *ret) {
-  int64_t deadline = clock_monotonic_ns() + timeout_ms * CLOCK_MS;
-  for (int64_t pause = 1;; pause = pause < 16 ? pause * 2 : pause) {
-    CLEANUP(kernel_record_free) struct kernel_record record = {0};
-    if (kernel_get(engine->store, kernel, &record, NULL) == 0 &&
-        record.ended_at != 0) {
-      *ret = record;
-      memset(&record, 0, sizeof record);
+  int64_t start = clock_monotonic_ns();
+  int64_t deadline = start + timeout_ms * CLOCK_MS;
+  CLEANUP(mem_free_pointer)
+  struct control_kernel *told = mem_new(sizeof *told);
+  for (int64_t pause = 1;; pause = pause < 32 ? pause * 2 : pause) {
+    bool answers =
+        control_status(engine->keeper_socket, kernel, told, NULL) == 0;
+    if (answers && !told->alive) {
+      *ret = end_of(told);
       return 0;
     }
-    if (clock_monotonic_ns() >= deadline)
+    if (read_recorded_end(engine, kernel, ret))
+      return 0;
+    int64_t now = clock_monotonic_ns();
+    if (now >= deadline || (!answers && now >= start + KEEPER_PATIENCE))
       return -1;
     poll(NULL, 0, (int)pause);
   }

@@ -17,9 +17,11 @@ struct session {
   struct known_kernel *known; /* cached->attachment, once there is one */
   const struct kernel_record *kernel; /* known->kernel */
   int process;                        /* known->process, a pidfd */
-  const char *state; /* kept | fresh | lost, as the run meets the kernel */
-  char reason[400];  /* "" when there is none */
-  char *note;        /* what went wrong on the way (init_code …), or NULL */
+  const char *state;     /* kept | fresh | lost, as the run meets the kernel */
+  char reason[400];      /* "" when there is none */
+  char unreachable[200]; /* why a kernel that was there must be replaced, or ""
+                          */
+  char *note; /* what went wrong on the way (init_code …), or NULL */
 };
 
 /* Has a kernel ready within conf.start_timeout. ERR_UNAVAILABLE tells why there
@@ -33,8 +35,8 @@ void session_close(struct engine *engine, struct session *session, bool alive);
 
 bool session_is_python(const struct session *session);
 
-/* The end of a kernel whose pidfd fired: waits for the keeper to record it, at
- * most `timeout_ms`; 0 and *ret, else -1 (nobody can tell). */
+/* The end of a kernel whose pidfd fired: waits until the keeper has found out,
+ * at most `timeout_ms`; 0 and *ret, else -1 (nobody can tell). */
 int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
                      struct kernel_record *ret);
 
