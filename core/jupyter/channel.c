@@ -36,6 +36,7 @@ struct channel {
   char session[ID_UUID_SIZE];
   uint64_t sent;
   uint64_t dropped;
+  size_t skip_over; /* channel_skip_outputs; 0: nothing */
   struct buf out;
 };
 
@@ -351,6 +352,15 @@ static int receive_parts(void *socket, struct parts *parts, struct err *err) {
   return 1;
 }
 
+static bool is_skipped(const struct channel *channel, enum channel_name name,
+                       const struct parts *parts) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < parts->count; i++)
+    bytes += parts->frames[i].size;
+  return name == CHANNEL_IOPUB && !parts->too_many && channel->skip_over != 0 &&
+         bytes > channel->skip_over;
+}
+
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err) {
   for (int dropped = 0; dropped < DROPPED_IN_A_ROW; dropped++) {
@@ -360,12 +370,19 @@ int channel_receive(struct channel *channel, enum channel_name name,
     int result = receive_parts(channel->sockets[name], &parts, err);
     if (result <= 0)
       return result;
+    if (is_skipped(channel, name, &parts) &&
+        wire_decode_head(parts.frames, parts.count, ret) == 1)
+      return 1;
     if (!parts.too_many &&
         wire_decode(&channel->key, parts.frames, parts.count, ret, NULL) == 0)
       return 1;
     channel->dropped++;
   }
   return 0;
+}
+
+void channel_skip_outputs(struct channel *channel, size_t over) {
+  channel->skip_over = over;
 }
 
 uint64_t channel_dropped(const struct channel *channel) {

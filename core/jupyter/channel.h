@@ -80,6 +80,11 @@ int channel_wait_connected(struct channel *channel, enum channel_name name,
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err);
 
+/* From now on outputs of more than `over` bytes are not read, only counted, by
+ * channel_receive: they come as wire_decode_head gives them. 0: all are read.
+ */
+void channel_skip_outputs(struct channel *channel, size_t over);
+
 uint64_t channel_dropped(const struct channel *channel);
 
 #endif

@@ -80,35 +80,83 @@ static const char *text_or_empty(const struct json *object, const char *key) {
   return text == NULL ? "" : text;
 }
 
+/* The frames behind the delimiter: signature, four of JSON, then buffers. NULL:
+ * there are too few. */
+static const struct wire_frame *find_signature(const struct wire_frame *frames,
+                                               size_t count, struct err *err) {
+  size_t at = find_delimiter(frames, count);
+  if (at == count) {
+    err_set(err, ERR_PROTOCOL, "message without a delimiter");
+    return NULL;
+  }
+  if (count - at < 2 + JSON_FRAMES) {
+    err_set(err, ERR_PROTOCOL,
+            "message with only %zu frames behind the delimiter",
+            count - at - 1);
+    return NULL;
+  }
+  return &frames[at + 1];
+}
+
+static int parse_head(const struct wire_frame *json, struct message *message,
+                      struct err *err) {
+  if (parse_frame(&json[0], "header", &message->header, err) < 0 ||
+      parse_frame(&json[1], "parent header", &message->parent, err) < 0)
+    return -1;
+  message->type = text_or_empty(message->header, "msg_type");
+  if (*message->type == '\0')
+    return err_set(err, ERR_PROTOCOL, "message without a msg_type");
+  message->id = text_or_empty(message->header, "msg_id");
+  message->parent_id = text_or_empty(message->parent, "msg_id");
+  message->session = text_or_empty(message->header, "session");
+  return 0;
+}
+
+static size_t total_size(const struct wire_frame *frames, size_t count) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; i++)
+    bytes += frames[i].size;
+  return bytes;
+}
+
 int wire_decode(const struct wire_key *key, const struct wire_frame *frames,
                 size_t count, struct message *ret, struct err *err) {
-  size_t at = find_delimiter(frames, count);
-  if (at == count)
-    return err_set(err, ERR_PROTOCOL, "message without a delimiter");
-  if (count - at < 2 + JSON_FRAMES)
-    return err_set(err, ERR_PROTOCOL,
-                   "message with only %zu frames behind the delimiter",
-                   count - at - 1);
-  const struct wire_frame *signature = &frames[at + 1], *json = signature + 1;
-  if (check_signature(key, signature, json, err) < 0)
+  const struct wire_frame *signature = find_signature(frames, count, err);
+  if (signature == NULL ||
+      check_signature(key, signature, signature + 1, err) < 0)
     return -1;
+  const struct wire_frame *json = signature + 1;
   CLEANUP(message_free) struct message message = {0};
-  if (parse_frame(&json[0], "header", &message.header, err) < 0 ||
-      parse_frame(&json[1], "parent header", &message.parent, err) < 0 ||
+  if (parse_head(json, &message, err) < 0 ||
       parse_frame(&json[2], "metadata", &message.metadata, err) < 0 ||
       parse_frame(&json[3], "content", &message.content, err) < 0)
     return -1;
-  message.type = text_or_empty(message.header, "msg_type");
-  if (*message.type == '\0')
-    return err_set(err, ERR_PROTOCOL, "message without a msg_type");
-  message.id = text_or_empty(message.header, "msg_id");
-  message.parent_id = text_or_empty(message.parent, "msg_id");
-  message.session = text_or_empty(message.header, "session");
-  for (size_t i = 0; i < count; i++)
-    message.bytes += frames[i].size;
-  message.buffer_count = (unsigned)(count - at - 2 - JSON_FRAMES);
+  message.bytes = total_size(frames, count);
+  message.buffer_count = (unsigned)(frames + count - json - JSON_FRAMES);
   *ret = message;
   message = (struct message){0};
+  return 0;
+}
+
+int wire_decode_head(const struct wire_frame *frames, size_t count,
+                     struct message *ret) {
+  static const char *const types[] = {"stream", "display_data",
+                                      "execute_result", "update_display_data"};
+  const struct wire_frame *signature = find_signature(frames, count, NULL);
+  CLEANUP(message_free) struct message message = {0};
+  if (signature == NULL || parse_head(signature + 1, &message, NULL) < 0)
+    return 0;
+  for (size_t i = 0; i < COUNT_OF(types); i++) {
+    if (strcmp(message.type, types[i]) != 0)
+      continue;
+    message.metadata = json_object();
+    message.content = json_object();
+    message.bytes = total_size(frames, count);
+    message.skipped = true;
+    *ret = message;
+    message = (struct message){0};
+    return 1;
+  }
   return 0;
 }
 

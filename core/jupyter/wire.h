@@ -8,6 +8,7 @@
 #ifndef CELLPOST_JUPYTER_WIRE_H
 #define CELLPOST_JUPYTER_WIRE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/buf.h"
@@ -43,6 +44,7 @@ struct message {
   struct json *metadata;
   struct json *content;
   size_t bytes;          /* size of all frames */
+  bool skipped;          /* wire_decode_head: neither verified nor parsed */
   unsigned buffer_count; /* binary frames behind the content (not kept) */
 };
 
@@ -52,6 +54,13 @@ void message_free(struct message *message); /* also the cleanup function */
  * frames, bad signature, header not JSON, no msg_type. */
 int wire_decode(const struct wire_key *key, const struct wire_frame *frames,
                 size_t count, struct message *ret, struct err *err);
+
+/* Only the head of an output (stream, display_data, execute_result,
+ * update_display_data): content and metadata are {}, and the signature is not
+ * looked at, so that a message costs the same however long it is. 1 and *ret;
+ * 0: it is something else, or broken. */
+int wire_decode_head(const struct wire_frame *frames, size_t count,
+                     struct message *ret);
 
 /* What we send. NULL for parent, content and metadata stands for {}. */
 struct wire_request {

@@ -24,10 +24,17 @@
 /* A run has ended when the kernel has replied and is idle. Once one of both has
  * come, the other one, which some kernels forget, is not waited for longer. */
 #define OTHER_HALF_PATIENCE (4 * CLOCK_S)
-/* What a dead kernel had sent is read until it is quiet for so long. */
+/* What a dead kernel had sent is read until it is quiet for so long; large
+ * outputs for so long in all. */
 #define LAST_WORDS_MS 30
+#define LAST_WORDS (5 * CLOCK_S)
 /* How long a kernel may leave no room for the cell. */
 #define ROOM (30 * CLOCK_S)
+/* A cell that was asked to end gets this long for its last words; then its
+ * large outputs are counted, not read, so that a backlog of them does not keep
+ * the answer: a deadline is one whatever the kernel sends. */
+#define LAST_OUTPUTS (CLOCK_S / 2)
+#define LARGE_OUTPUT ((size_t)4 << 10)
 /* Messages taken from one channel before the others get their turn. */
 #define BURST 256
 
@@ -104,6 +111,10 @@ static void answer_input(struct execute *execute,
 
 static void observe(struct execute *execute, enum channel_name from,
                     const struct message *message) {
+  if (message->skipped) {
+    execute->outputs_skipped++;
+    return;
+  }
   switch (client_observe(&execute->outcome->execution, from, message)) {
   case CLIENT_OUTPUT:
     take_output(execute, message);
@@ -126,9 +137,15 @@ static void observe(struct execute *execute, enum channel_name from,
     execute->half_deadline = clock_monotonic_ns() + OTHER_HALF_PATIENCE;
 }
 
+static bool is_overdue(const struct execute *execute) {
+  int64_t deadline = execute->ladder.deadline;
+  return deadline != 0 && clock_monotonic_ns() >= deadline;
+}
+
 static int take_messages(struct execute *execute, int mask, struct err *err) {
   for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
-    for (int i = 0; (mask & 1 << name) != 0 && i < BURST; i++) {
+    for (int i = 0;
+         (mask & 1 << name) != 0 && i < BURST && !is_overdue(execute); i++) {
       CLEANUP(message_free) struct message message = {0};
       int got = channel_receive(execute->session->channel,
                                 (enum channel_name)name, &message, err);
@@ -214,6 +231,10 @@ static void do_what_is_due(struct execute *execute) {
   int64_t now = clock_monotonic_ns();
   if (execute->ladder.deadline != 0 && now >= execute->ladder.deadline)
     ladder_next(&execute->ladder);
+  if (execute->ladder.step != LADDER_RUNNING && execute->skip_at == 0)
+    execute->skip_at = now + LAST_OUTPUTS;
+  if (execute->skip_at != 0 && now >= execute->skip_at)
+    channel_skip_outputs(execute->session->channel, LARGE_OUTPUT);
   if (execute->record_at != 0 && now >= execute->record_at)
     record_start(execute);
   if (execute->dirty && now >= execute->publish_at)
@@ -239,15 +260,24 @@ static int next_timeout(const struct execute *execute) {
   next = earliest(next, execute->record_at);
   next = earliest(next, execute->gather_until);
   next = earliest(next, execute->half_deadline);
+  if (clock_monotonic_ns() < execute->skip_at)
+    next = earliest(next, execute->skip_at);
   return clock_poll_timeout(next);
 }
 
 /* The process is gone: reads what it had still sent. */
 static void last_words(struct execute *execute) {
+  struct channel *channel = execute->session->channel;
+  int64_t skip_at = execute->skip_at != 0
+                        ? execute->skip_at
+                        : earliest(execute->ladder.deadline,
+                                   clock_monotonic_ns() + LAST_WORDS);
+  execute->ladder.deadline = 0;
   int mask;
   do {
-    mask =
-        channel_wait(execute->session->channel, NULL, 0, LAST_WORDS_MS, NULL);
+    if (clock_monotonic_ns() >= skip_at)
+      channel_skip_outputs(channel, LARGE_OUTPUT);
+    mask = channel_wait(channel, NULL, 0, LAST_WORDS_MS, NULL);
   } while (mask > 0 && take_messages(execute, mask, NULL) == 0);
   ladder_read_end(&execute->ladder);
 }
@@ -414,6 +444,12 @@ int execute_cell(struct execute *execute, struct err *err) {
     collector_add_page(execute->collector, outcome->execution.page);
     live_unlock(execute->live);
   }
+  channel_skip_outputs(execute->session->channel, 0);
+  if (execute->outputs_skipped > 0)
+    outcome_note(outcome,
+                 "%lld large outputs that waited when the cell was ended are "
+                 "left out",
+                 (long long)execute->outputs_skipped);
   late_flush(execute->engine, execute->session->known, &outcome->late);
   return result;
 }

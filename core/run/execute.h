@@ -29,7 +29,8 @@ struct execute {
   /* its own */
   struct ladder ladder;
   int64_t record_at, gather_until, publish_at, tick_at, silent_since,
-      half_deadline; /* monotonic; 0: not */
+      half_deadline, skip_at; /* monotonic; 0: not */
+  int64_t outputs_skipped;
   int64_t publish_pause;
   bool dirty; /* the notebook lacks outputs */
   size_t lines_given;

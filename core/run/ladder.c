@@ -15,8 +15,8 @@
 /* exit() replies first and ends the process then, or wants to be shut down. */
 #define EXIT_PATIENCE_MS 1000
 #define SHUTDOWN_PATIENCE_MS 3000
-/* How long the keeper may take to find out how a kernel ended: on a busy machine
- * its processes take their time to go. */
+/* How long the keeper may take to find out how a kernel ended: on a busy
+ * machine its processes take their time to go. */
 #define END_PATIENCE_MS 30000
 /* A kernel that was ended is gone when the keeper says so; its pidfd tells it a
  * moment later. */

@@ -46,3 +46,15 @@ def test_an_error_is_an_error_wherever_it_is_told(service, task, code, ename):
 def test_text_on_stderr_is_no_error(service, task, code):
     answer = service.post(task, code)
     assert (answer["status"], answer["error"]) == ("ok", None)
+
+
+COSTLY = "from IPython.display import display\nwhile True: display({'application/json': [{}] * 300000}, raw=True)"
+
+
+def test_a_deadline_holds_whatever_the_kernel_sends(service, task):
+    service.post(task, "x = 1")
+    answer = service.post(task, COSTLY, timeout=2)
+    assert (answer["status"], answer["ended_by"]) == ("timeout", "SIGINT")
+    assert answer["usage"]["wall_ms"] < 10000
+    assert any("left out" in note for note in answer["notes"])
+    assert service.post(task, "x")["result"]["text/plain"] == "1"
