@@ -35,6 +35,11 @@
  * the answer: a deadline is one whatever the kernel sends. */
 #define LAST_OUTPUTS (CLOCK_S / 2)
 #define LARGE_OUTPUT ((size_t)4 << 10)
+/* What the loop may wait for the database in one round: a lock that somebody
+ * else holds must not keep it from its deadline. What could not be written is
+ * tried again, and at last with the run's end. */
+#define STORE_MOMENT (50 * CLOCK_MS)
+#define TRY_AGAIN (1 * CLOCK_S)
 /* Messages taken from one channel before the others get their turn. */
 #define BURST 256
 
@@ -182,17 +187,20 @@ static void publish(struct execute *execute) {
 }
 
 static void flush_trail(struct execute *execute) {
+  struct trail *trail = &execute->outcome->trail;
   struct event_record *events = NULL;
+  int64_t now = clock_monotonic_ns();
   live_lock(execute->live);
-  size_t count = trail_take(&execute->outcome->trail, execute->record->task,
-                            execute->record->id, clock_monotonic_ns(), &events);
+  size_t count = trail_take(trail, execute->record->task, execute->record->id,
+                            now, &events);
   live_unlock(execute->live);
-  struct err err = {0};
-  if (event_append(execute->engine->store, events, count, &err) < 0)
-    outcome_note(execute->outcome, "part of the event log is missing: %s",
-                 err.text);
+  bool recorded =
+      event_append(execute->engine->store, events, count, NULL) == 0;
   live_lock(execute->live);
-  trail_note_recorded(&execute->outcome->trail);
+  if (recorded)
+    trail_note_recorded(trail);
+  else
+    trail_put_back(trail, events, count, now + TRY_AGAIN);
   live_unlock(execute->live);
   trail_events_free(events, count);
 }
@@ -203,7 +211,11 @@ static void flush_trail(struct execute *execute) {
 static void record_start(struct execute *execute) {
   struct err err = {0};
   execute->record_at = 0;
-  if (run_start(execute->engine->store, execute->record, &err) < 0)
+  if (run_start(execute->engine->store, execute->record, &err) >= 0)
+    return;
+  if (err.kind == ERR_UNAVAILABLE || err.kind == ERR_NO_SPACE)
+    execute->record_at = clock_monotonic_ns() + TRY_AGAIN;
+  else
     outcome_note(execute->outcome,
                  "the start of this run is not in the registry: %s", err.text);
 }
@@ -229,6 +241,7 @@ static void check_wish(struct execute *execute) {
 
 static void do_what_is_due(struct execute *execute) {
   int64_t now = clock_monotonic_ns();
+  store_set_patience(STORE_MOMENT);
   if (execute->ladder.deadline != 0 && now >= execute->ladder.deadline)
     ladder_next(&execute->ladder);
   if (execute->ladder.step != LADDER_RUNNING && execute->skip_at == 0)

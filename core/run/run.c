@@ -15,6 +15,12 @@
 #include "core/run/finish.h"
 #include "core/run/replay.h"
 
+/* What the end of a run may wait for the database, in which it is written a
+ * second later otherwise (endings.h): nobody should wait for his answer. */
+#define END_PATIENCE (2 * CLOCK_S)
+
+#define CANCEL_PATIENCE (CLOCK_S / 2)
+
 /* One run on its way through the stages. */
 struct passage {
   struct engine *engine;
@@ -166,12 +172,16 @@ static void finish(struct passage *run) {
 /* The stages, in their order. */
 static int perform(struct passage *run, struct json **answer, struct err *err) {
   const struct conf *conf = run->engine->conf;
-  if (queue_wait(run->accepted->entry, err) < 0 || open_session(run, err) < 0)
+  if (queue_wait(run->accepted->entry, err) < 0)
+    return -1;
+  store_set_patience(STORE_PATIENCE);
+  if (open_session(run, err) < 0)
     return -1;
   open_notebook(run);
   collect_begin(&run->collect);
   if (execute(run, err) < 0)
     return -1;
+  store_set_patience(END_PATIENCE);
   collect_outcome(&run->collect);
   finish(run);
   *answer = answer_build(record_of(run), run->outcome.outputs,
@@ -225,6 +235,7 @@ static int run_now(struct engine *engine, struct accepted *accepted,
   begin(&run);
   int result = perform(&run, answer, err);
   if (result < 0) {
+    store_set_patience(END_PATIENCE);
     failure_close(engine, &accepted->record, err, run.stderr_tail,
                   (size_t)accepted->text_limit);
     failure_report(&accepted->record, details);
@@ -292,13 +303,18 @@ int run_perform(struct engine *engine, struct accepted *accepted,
   return 0;
 }
 
+/* A run that is led here hears of it at once; the registry, which tells those
+ * led elsewhere, need not be writable for that. */
 int run_cancel(struct engine *engine, const char *id, const char *by,
                struct err *err) {
-  int wanted = run_request_cancel(engine->store, id, by, err);
+  bool here = live_cancel(engine->live, id);
+  if (here)
+    store_set_patience(CANCEL_PATIENCE);
+  int wanted = run_request_cancel(engine->store, id, by, here ? NULL : err);
+  if (here)
+    return 0;
   if (wanted < 0)
     return -1;
-  if (wanted == 0)
-    return err_set(err, ERR_CONFLICT, "the run has ended already");
-  live_cancel(engine->live, id);
-  return 0;
+  return wanted > 0 ? 0
+                    : err_set(err, ERR_CONFLICT, "the run has ended already");
 }

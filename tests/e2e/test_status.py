@@ -1,11 +1,13 @@
 """An error that the user's code raised is an error, wherever the kernel tells it."""
 
+import concurrent.futures
 import contextlib
 import sqlite3
 
 import pytest
 
 from tests.e2e import notebooks
+from tests.instance import wait_for
 
 BROKEN = "class Broken:\n    def __repr__(self): raise ValueError('no repr')\nBroken()"
 
@@ -58,3 +60,37 @@ def test_a_deadline_holds_whatever_the_kernel_sends(service, task):
     assert answer["usage"]["wall_ms"] < 10000
     assert any("left out" in note for note in answer["notes"])
     assert service.post(task, "x")["result"]["text/plain"] == "1"
+
+
+def test_a_locked_database_delays_no_deadline(make_instance):
+    own = make_instance()
+    own.post("t", "x = 1")
+    with contextlib.closing(sqlite3.connect(own.database, isolation_level=None)) as database:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pending = pool.submit(own.post, "t", "import time\nprint('a', flush=True)\ntime.sleep(60)", timeout=5)
+            wait_for(lambda: running(own, "t"), "the run")
+            database.execute("begin immediate")
+            answer = pending.result()
+            database.execute("rollback")
+    assert (answer["status"], answer["stdout"]) == ("timeout", "a\n")
+    assert answer["usage"]["wall_ms"] < 10000
+    wait_for(lambda: own.get(f"/v1/runs/{answer['run']}").json()["status"] == "timeout", "its end in the registry")
+    assert own.post("t", "x")["kernel"]["state"] == "kept"
+
+
+def test_an_interrupt_needs_no_database(make_instance):
+    own = make_instance()
+    own.post("t", "x = 1")
+    with contextlib.closing(sqlite3.connect(own.database, isolation_level=None)) as database:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pending = pool.submit(own.post, "t", "import time; time.sleep(60)")
+            wait_for(lambda: running(own, "t"), "the run")
+            database.execute("begin immediate")
+            assert own.request("POST", "/v1/tasks/t/interrupt").json()["interrupted"]
+            assert pending.result()["status"] == "interrupted"
+            database.execute("rollback")
+
+
+def running(instance, task):
+    runs = instance.get(f"/v1/tasks/{task}/runs?status=running").json()["runs"]
+    return runs and runs[0]["run"]

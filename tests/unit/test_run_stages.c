@@ -173,6 +173,37 @@ static void references_lead_back_or_say_what_is_missing(void **state) {
       json_get_text(json_get(data, "application/json"), "artifact"), "mine");
 }
 
+static void what_the_log_refused_comes_again(void **state) {
+  (void)state;
+  CLEANUP(trail_done) struct trail trail = {0};
+  CLEANUP(json_done)
+  struct json *one = parse("{\"name\":\"stdout\",\"text\":\"a\"}");
+  CLEANUP(json_done)
+  struct json *two = parse("{\"name\":\"stdout\",\"text\":\"b\"}");
+  struct event_record *events = NULL;
+  trail_begin(&trail, 1);
+  trail_add(&trail, "stream", one, 1);
+  size_t count = trail_take(&trail, (char *)"t", (char *)"r", 2, &events);
+  assert_int_equal(count, 1);
+  trail_put_back(&trail, events, count, 77);
+  trail_events_free(events, count);
+  assert_int_equal(trail.flush_at, 77);
+  assert_int_equal(trail.recorded, 0);
+  trail_add(&trail, "stream", two, 3);
+  count = trail_take(&trail, (char *)"t", (char *)"r", 4, &events);
+  assert_int_equal(count, 2);
+  for (size_t i = 0; i < count; i++) {
+    const struct json *messages = json_get(events[i].content, "messages");
+    assert_string_equal(
+        json_get_text(json_get(json_at(messages, 0), "content"), "text"),
+        i == 0 ? "a" : "b");
+    assert_int_equal(json_get_integer(events[i].content, "end", 0), i + 1);
+  }
+  trail_events_free(events, count);
+  trail_note_recorded(&trail);
+  assert_int_equal(trail.recorded, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_error_counts_wherever_it_is_told),
@@ -184,6 +215,7 @@ int main(void) {
       cmocka_unit_test(blank_lines_in_front_are_counted),
       cmocka_unit_test(a_failure_has_words_for_people_and_models),
       cmocka_unit_test(an_answer_has_both_streams_and_the_last_result),
+      cmocka_unit_test(what_the_log_refused_comes_again),
       cmocka_unit_test(references_lead_back_or_say_what_is_missing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,6 +103,29 @@ size_t trail_take(struct trail *trail, char *task, char *run, int64_t now,
   return count;
 }
 
+static void drop_messages(struct json *content) {
+  int64_t count = (int64_t)json_length(json_get(content, "messages"));
+  count += json_get_integer(content, "left_out", 0);
+  json_set(content, "messages", json_array());
+  json_set_integer(content, "left_out", count);
+}
+
+void trail_put_back(struct trail *trail, const struct event_record *events,
+                    size_t count, int64_t flush_at) {
+  struct json *whole = json_array();
+  for (size_t i = 0; i < count; i++) {
+    struct json *content = json_share(events[i].content);
+    if (i >= TRAIL_HELD_BYTES / TRAIL_BATCH_BYTES)
+      drop_messages(content);
+    json_push(whole, content);
+  }
+  for (size_t i = 0; i < json_length(trail->closed); i++)
+    json_push(whole, json_share(json_at(trail->closed, i)));
+  json_free(trail->closed);
+  trail->closed = whole;
+  trail->flush_at = flush_at;
+}
+
 void trail_events_free(struct event_record *events, size_t count) {
   for (size_t i = 0; i < count; i++)
     json_free(events[i].content);

@@ -20,6 +20,7 @@
 /* At most this much content a batch; more is counted, not kept: the outputs
  * themselves stand in the notebook. */
 #define TRAIL_BATCH_BYTES ((size_t)64 << 10)
+#define TRAIL_HELD_BYTES ((size_t)4 << 20)
 /* From one batch to the next. */
 #define TRAIL_INTERVAL_NS (INT64_C(50) * 1000 * 1000)
 /* What comes after a silence waits for so long for more to come. */
@@ -53,6 +54,12 @@ void trail_cut(struct trail *trail);
 size_t trail_take(struct trail *trail, char *task, char *run, int64_t now,
                   struct event_record **events);
 void trail_events_free(struct event_record *events, size_t count);
+
+/* They could not be written: they come again with the next, which is due at
+ * `flush_at`. While the log cannot be had, TRAIL_HELD_BYTES are kept at most;
+ * what goes beyond is counted as left out. */
+void trail_put_back(struct trail *trail, const struct event_record *events,
+                    size_t count, int64_t flush_at);
 
 /* All that was taken is in the log now. */
 void trail_note_recorded(struct trail *trail);
