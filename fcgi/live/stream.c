@@ -1,24 +1,18 @@
 #include "fcgi/live/stream.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
-
-#define STACK_SIZE ((size_t)128 << 10)
+#include "core/base/worker.h"
 
 struct stream {
   struct reply *reply; /* touched by the pump alone while it lives */
   enum accept_format format;
-  bool started; /* the response's head is out, or will be by the pump */
-  bool pumping; /* the thread exists */
-  pthread_t pump;
-  pthread_mutex_t mutex; /* guards what follows */
-  pthread_cond_t changed;
+  bool started;       /* the pump sees to the response's head */
+  struct worker pump; /* its mutex guards what follows */
   struct buf queue;
   int64_t dropped; /* events since the queue was full */
-  bool ending;     /* nothing will be queued any more */
 };
 
 int stream_frame(enum accept_format format, const char *type,
@@ -52,13 +46,13 @@ static void start(struct stream *stream) {
 
 /* Waits for events; false when there are none and none will come. */
 static bool take(struct stream *stream, struct buf *events) {
-  pthread_mutex_lock(&stream->mutex);
-  while (stream->queue.length == 0 && !stream->ending)
-    pthread_cond_wait(&stream->changed, &stream->mutex);
+  pthread_mutex_lock(&stream->pump.mutex);
+  while (stream->queue.length == 0 && !stream->pump.stop)
+    pthread_cond_wait(&stream->pump.changed, &stream->pump.mutex);
   struct buf emptied = *events;
   *events = stream->queue;
   stream->queue = emptied;
-  pthread_mutex_unlock(&stream->mutex);
+  pthread_mutex_unlock(&stream->pump.mutex);
   return events->length != 0;
 }
 
@@ -74,24 +68,11 @@ static void *pump(void *context) {
   return NULL;
 }
 
-/* Without a thread the events stay queued until stream_close. */
-static void start_pump(struct stream *stream) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, STACK_SIZE);
-  stream->pumping =
-      pthread_create(&stream->pump, &attributes, pump, stream) == 0;
-  pthread_attr_destroy(&attributes);
-  stream->started = true;
-}
-
 struct stream *stream_open(struct reply *reply, enum accept_format format) {
   struct stream *stream = mem_new(sizeof *stream);
   stream->reply = reply;
   stream->format = format;
   stream->queue = (struct buf)BUF_INIT(BUF_ANSWER);
-  pthread_mutex_init(&stream->mutex, NULL);
-  pthread_cond_init(&stream->changed, NULL);
   return stream;
 }
 
@@ -109,27 +90,21 @@ static int queue_gap(struct stream *stream) {
   return 0;
 }
 
+/* Without a thread the events wait for stream_close. */
 void stream_event(struct stream *stream, const char *type,
                   const struct json *content) {
-  if (!stream->started)
-    start_pump(stream);
-  pthread_mutex_lock(&stream->mutex);
+  stream->started =
+      stream->started ||
+      worker_start(&stream->pump, pump, stream, "a stream's thread", NULL) >= 0;
+  if (stream->started)
+    pthread_mutex_lock(&stream->pump.mutex);
   if (stream->queue.length >= STREAM_QUEUE || queue_gap(stream) < 0 ||
       stream_frame(stream->format, type, content, &stream->queue) < 0)
     stream->dropped++;
-  pthread_cond_signal(&stream->changed);
-  pthread_mutex_unlock(&stream->mutex);
-}
-
-static void end_pump(struct stream *stream) {
-  pthread_mutex_lock(&stream->mutex);
-  stream->ending = true;
-  pthread_cond_signal(&stream->changed);
-  pthread_mutex_unlock(&stream->mutex);
-  if (stream->pumping)
-    pthread_join(stream->pump, NULL);
-  else if (stream->started)
-    pump(stream);
+  if (!stream->started)
+    return;
+  pthread_cond_signal(&stream->pump.changed);
+  pthread_mutex_unlock(&stream->pump.mutex);
 }
 
 static void write_final(struct stream *stream, const char *type,
@@ -146,11 +121,10 @@ static void write_final(struct stream *stream, const char *type,
 
 void stream_close(struct stream *stream, const char *type,
                   const struct json *content) {
-  end_pump(stream);
+  if (stream->started)
+    worker_stop(&stream->pump);
   if (type != NULL)
     write_final(stream, type, content);
   buf_free(&stream->queue);
-  pthread_mutex_destroy(&stream->mutex);
-  pthread_cond_destroy(&stream->changed);
   free(stream);
 }
