@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/fs_usage.h"
 #include "core/base/mem.h"
 #include "core/cgroup/meter.h"
 #include "core/jail/host/jail_paths.h"
@@ -23,7 +24,6 @@
 #include "core/jail/host/jail_record.h"
 #include "core/jail/watch/jail_held.h"
 #include "core/jail/watch/jail_notice.h"
-#include "core/jail/watch/jail_usage.h"
 #include "core/jail/watch/jail_watch.h"
 #include "core/process/process.h"
 #include "tests/unit/scratch.h"
@@ -66,7 +66,7 @@ static void a_workspace_that_goes_on_to_grow_is_killed(void **state) {
   };
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
-    struct jail_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
+    struct fs_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
     if (jail_watch_judge(&quota, usage) != steps[i].verdict)
       fail_msg("step %zu", i);
   }
@@ -86,7 +86,7 @@ static void what_was_there_at_the_start_is_let_be(void **state) {
   };
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
-    struct jail_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
+    struct fs_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
     if (jail_watch_judge(&quota, usage) != steps[i].verdict)
       fail_msg("step %zu", i);
   }
@@ -110,12 +110,12 @@ static void make_deep(int directory, int depth) {
 
 static void a_directory_is_counted_to_its_bottom(void **state) {
   const struct scratch *scratch = *state;
-  const struct jail_usage most = {1 << 30, 1 << 20};
-  assert_int_equal(jail_usage_count(scratch->directory, most).files, 0);
+  const struct fs_usage most = {1 << 30, 1 << 20};
+  assert_int_equal(fs_usage_count(scratch->directory, most).files, 0);
   make_deep(scratch->directory, 3000);
   assert_int_equal(symlinkat("/usr", scratch->directory, "usr"), 0);
   assert_int_equal(symlinkat("..", scratch->directory, "up"), 0);
-  struct jail_usage usage = jail_usage_count(scratch->directory, most);
+  struct fs_usage usage = fs_usage_count(scratch->directory, most);
   assert_int_equal(usage.files, 3003);
   assert_true(usage.bytes >= 65536);
 }
@@ -147,14 +147,14 @@ static void files_without_a_name_are_counted_once(void **state) {
   int told[2];
   char byte;
   assert_int_equal(fstat(scratch->directory, &status), 0);
-  struct jail_usage before = jail_held_count(status.st_dev);
+  struct fs_usage before = jail_held_count(status.st_dev);
   assert_int_equal(pipe(told), 0);
   pid_t child = fork();
   if (child == 0)
     hold(scratch->directory, told[1]);
   close(told[1]);
   assert_int_equal(read(told[0], &byte, 1), 1);
-  struct jail_usage usage = jail_held_count(status.st_dev);
+  struct fs_usage usage = jail_held_count(status.st_dev);
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   close(told[0]);
@@ -165,8 +165,8 @@ static void files_without_a_name_are_counted_once(void **state) {
 static void counting_ends_when_it_is_too_much(void **state) {
   const struct scratch *scratch = *state;
   make_deep(scratch->directory, 500);
-  struct jail_usage usage =
-      jail_usage_count(scratch->directory, (struct jail_usage){1 << 30, 100});
+  struct fs_usage usage =
+      fs_usage_count(scratch->directory, (struct fs_usage){1 << 30, 100});
   assert_int_equal(usage.files, 101);
 }
 
@@ -175,8 +175,8 @@ static void holes_do_not_count(void **state) {
   int file = openat(scratch->directory, "s", O_WRONLY | O_CREAT, 0600);
   assert_int_equal(ftruncate(file, 1 << 30), 0);
   close(file);
-  struct jail_usage usage = jail_usage_count(
-      scratch->directory, (struct jail_usage){1 << 30, 1 << 20});
+  struct fs_usage usage =
+      fs_usage_count(scratch->directory, (struct fs_usage){1 << 30, 1 << 20});
   assert_int_equal(usage.files, 1);
   assert_true(usage.bytes < MIB);
 }

@@ -113,8 +113,8 @@ static int compare(const void *left, const void *right) {
   return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
 
-static struct jail_usage sum(struct count *count) {
-  struct jail_usage usage = {0};
+static struct fs_usage sum(struct count *count) {
+  struct fs_usage usage = {0};
   if (count->used > 0)
     qsort(count->held, count->used, sizeof *count->held, compare);
   for (size_t i = 0; i < count->used; i++) {
@@ -136,7 +136,7 @@ static pid_t own_pid(void) {
   return (pid_t)atoi(text);
 }
 
-struct jail_usage jail_held_count(dev_t device) {
+struct fs_usage jail_held_count(dev_t device) {
   struct count count = {.device = device};
   CLEANUP(mem_free_pointer) pid_t *pids = NULL;
   int found = descendants_list(own_pid(), &pids);
@@ -144,7 +144,7 @@ struct jail_usage jail_held_count(dev_t device) {
     add_descriptors(&count, pids[i]);
     add_mappings(&count, pids[i]);
   }
-  struct jail_usage usage = sum(&count);
+  struct fs_usage usage = sum(&count);
   free(count.held);
   return usage;
 }

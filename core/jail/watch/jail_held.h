@@ -4,13 +4,13 @@
 
 #include <sys/types.h>
 
-#include "core/jail/watch/jail_usage.h"
+#include "core/base/fs_usage.h"
 
 /* Counts the deleted files of a device that the descendants of this process
  * hold open or have mapped to be shared, each once; the length of a mapping
  * counts for a file that nobody has open. Bounded; processes that this
  * one may not look at (PTRACE_MODE_READ, ptrace(2)) and descriptors on their
  * way through a socket are left out. */
-struct jail_usage jail_held_count(dev_t device);
+struct fs_usage jail_held_count(dev_t device);
 
 #endif

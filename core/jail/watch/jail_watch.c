@@ -43,10 +43,10 @@ static int64_t next_base(int64_t most, int64_t base, int64_t used,
 }
 
 /* It only ever shrinks after the first time. */
-static void set_base(struct jail_quota *quota, struct jail_usage usage) {
-  const struct jail_usage *most = &quota->most;
+static void set_base(struct jail_quota *quota, struct fs_usage usage) {
+  const struct fs_usage *most = &quota->most;
   if (!quota->based)
-    quota->base = (struct jail_usage){INT64_MAX, INT64_MAX};
+    quota->base = (struct fs_usage){INT64_MAX, INT64_MAX};
   quota->based = true;
   quota->base.bytes =
       next_base(most->bytes, quota->base.bytes, usage.bytes, GROWTH_BYTES);
@@ -55,7 +55,7 @@ static void set_base(struct jail_quota *quota, struct jail_usage usage) {
 }
 
 enum jail_verdict jail_watch_judge(struct jail_quota *quota,
-                                   struct jail_usage usage) {
+                                   struct fs_usage usage) {
   set_base(quota, usage);
   bool over =
       usage.bytes > quota->base.bytes || usage.files > quota->base.files;
@@ -95,7 +95,7 @@ void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
   if (!jail_has(jail, JAIL_QUOTA))
     return;
   watch->quota.most =
-      (struct jail_usage){limits->workspace_bytes, limits->workspace_files};
+      (struct fs_usage){limits->workspace_bytes, limits->workspace_files};
   watch->workspace =
       open_same(jail->workspace, jail->workspace_device, jail->workspace_inode);
   if (jail_has(jail, JAIL_MOUNT))
@@ -146,10 +146,10 @@ static bool was_idle(struct jail_watch *watch) {
 }
 
 static enum jail_verdict look_at_run(struct jail_watch *watch) {
-  const struct jail_usage most = {RUN_BYTES, RUN_FILES};
+  const struct fs_usage most = {RUN_BYTES, RUN_FILES};
   if (watch->run < 0)
     return JAIL_FINE;
-  struct jail_usage usage = jail_usage_count(watch->run, most);
+  struct fs_usage usage = fs_usage_count(watch->run, most);
   if (usage.bytes <= most.bytes && usage.files <= most.files)
     return JAIL_FINE;
   watch->cause = EXIT_RUN_DIRECTORY;
@@ -157,8 +157,8 @@ static enum jail_verdict look_at_run(struct jail_watch *watch) {
 }
 
 /* Growth is seen beyond the base, so some more is counted; at first all is. */
-static struct jail_usage most_counted(const struct jail_quota *quota) {
-  struct jail_usage most = {INT64_MAX, INT64_MAX};
+static struct fs_usage most_counted(const struct jail_quota *quota) {
+  struct fs_usage most = {INT64_MAX, INT64_MAX};
   if (quota->based) {
     most.bytes = quota->base.bytes + quota->base.bytes / 2 + 2 * GROWTH_BYTES;
     most.files = quota->base.files + quota->base.files / 2 + 2 * GROWTH_FILES;
@@ -170,10 +170,10 @@ static enum jail_verdict look_at_workspace(struct jail_watch *watch) {
   if (watch->workspace < 0)
     return JAIL_FINE;
   struct stat status;
-  struct jail_usage usage =
-      jail_usage_count(watch->workspace, most_counted(&watch->quota));
+  struct fs_usage usage =
+      fs_usage_count(watch->workspace, most_counted(&watch->quota));
   if (fstat(watch->workspace, &status) == 0) {
-    struct jail_usage held = jail_held_count(status.st_dev);
+    struct fs_usage held = jail_held_count(status.st_dev);
     usage.bytes += held.bytes;
     usage.files += held.files;
   }

@@ -20,9 +20,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/fs_usage.h"
 #include "core/cgroup/cgroup.h"
 #include "core/jail/jail.h"
-#include "core/jail/watch/jail_usage.h"
 #include "core/process/exit_record.h"
 
 enum jail_verdict { JAIL_FINE, JAIL_INTERRUPT, JAIL_KILL_NOW };
@@ -35,14 +35,14 @@ struct jail_watch_trigger {
 bool jail_watch_trips(struct jail_watch_trigger *trigger, int64_t fixed);
 
 struct jail_quota {
-  struct jail_usage most;
-  struct jail_usage base; /* what is tolerated: `most`, or what was found */
-  struct jail_usage last; /* the last time that it was over */
+  struct fs_usage most;
+  struct fs_usage base; /* what is tolerated: `most`, or what was found */
+  struct fs_usage last; /* the last time that it was over */
   bool based, over;
 };
 /* The first usage is the base. */
 enum jail_verdict jail_watch_judge(struct jail_quota *quota,
-                                   struct jail_usage usage);
+                                   struct fs_usage usage);
 
 struct jail_watch {
   const struct cgroup *group; /* NULL: none */

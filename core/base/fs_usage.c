@@ -1,4 +1,4 @@
-#include "core/jail/watch/jail_usage.h"
+#include "core/base/fs_usage.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@ struct count {
   dev_t device;
   struct level *levels;
   size_t depth, capacity;
-  struct jail_usage usage, most;
+  struct fs_usage usage, most;
 };
 
 static bool is_over(const struct count *count) {
@@ -116,7 +116,7 @@ static void walk(struct count *count) {
   }
 }
 
-struct jail_usage jail_usage_count(int directory, struct jail_usage most) {
+struct fs_usage fs_usage_count(int directory, struct fs_usage most) {
   struct stat status;
   struct count count = {
       .current = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
