@@ -15,7 +15,7 @@ STATE   ?= var
 BUILD   := build/$(MODE)
 Q       := $(if $(V),,@)
 
-PACKAGES := json-c libzmq sqlite3 libcrypto libseccomp inih
+PACKAGES := json-c libzmq sqlite3 libcrypto libseccomp inih libarchive
 REDIS    ?= $(shell pkg-config --exists hiredis && echo yes || echo no)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes \
             -Wmissing-prototypes -Wformat=2

@@ -6,6 +6,7 @@
  *                       /.notebook.index    where its cells are
  *                       /files/             the kernel's working directory
  *                       /artifacts/         images and other rich outputs
+ *                       /.upload/           an archive that is being unpacked
  *          /spares/<id>/                    the workspace of a kernel without
  *                                           a task
  *   <run>/fcgi.sock                         the app's (key listen)
@@ -35,6 +36,7 @@
 #define LAYOUT_NOTEBOOK_SPARE ".notebook.spare"
 #define LAYOUT_NOTEBOOK_INDEX ".notebook.index"
 #define LAYOUT_FILES "files"
+#define LAYOUT_UPLOAD ".upload"
 #define LAYOUT_ARTIFACTS "artifacts"
 
 /* In the run directory. */

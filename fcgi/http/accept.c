@@ -83,6 +83,18 @@ enum accept_format accept_negotiate(const char *header) {
   return stream < json ? ACCEPT_JSON : chosen;
 }
 
+bool accept_is_page(const char *header) {
+  int page = 0, json = 0;
+  struct range range;
+  while (header != NULL && next_range(&header, &range)) {
+    if (is_word(range.type, range.length, "text/html"))
+      page = range.weight;
+    if (is_word(range.type, range.length, "application/json"))
+      json = range.weight;
+  }
+  return page > json;
+}
+
 bool accept_is_type(const char *content_type, const char *type) {
   if (content_type == NULL)
     return false;

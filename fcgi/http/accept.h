@@ -15,6 +15,9 @@ enum accept_format {
  * streams the heavier one, else the first. Everything else is JSON. */
 enum accept_format accept_negotiate(const char *header);
 
+/* True when the header prefers a page (text/html) to JSON. */
+bool accept_is_page(const char *header);
+
 /* True when a Content-Type header names `type`, whatever its parameters; but a
  * charset, if given, must be UTF-8 (or its subset US-ASCII). */
 bool accept_is_type(const char *content_type, const char *type);

@@ -1,5 +1,6 @@
 #include "fcgi/http/reply.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,6 +85,18 @@ void reply_problem(struct reply *reply, int status, const struct err *err,
   struct json *document =
       problem_document(status, err, reply->request->id, details);
   reply_value(reply, status, PROBLEM_TYPE, document, NULL);
+}
+
+void reply_break_off(struct reply *reply) {
+  door_break_off(reply->request->door);
+}
+
+void reply_escape(const char *text, struct buf *out) {
+  for (; *text != '\0'; text++)
+    if (isalnum((unsigned char)*text) || strchr("-._~/", *text) != NULL)
+      buf_byte(out, *text);
+    else
+      buf_format(out, "%%%02X", (unsigned char)*text);
 }
 
 void reply_finish(struct reply *reply) { door_finish(reply->request->door); }

@@ -47,6 +47,12 @@ void reply_start(struct reply *reply, int status, const char *type);
 int reply_write(struct reply *reply, const void *bytes, size_t length);
 int reply_flush(struct reply *reply);
 
+/* Ends a response that cannot be completed: the client sees it broken. */
+void reply_break_off(struct reply *reply);
+
+/* Appends `text` as it may stand in an address, slashes as they are. */
+void reply_escape(const char *text, struct buf *out);
+
 /* The client sees the response complete; the request's parameters are gone, the
  * thread may go on. */
 void reply_finish(struct reply *reply);

@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "core/run/admin/admin.h"
-#include "core/run/admin/files.h"
+#include "core/run/files/files.h"
 #include "fcgi/mcp/content.h"
 #include "fcgi/mcp/mcp.h"
 

@@ -8,7 +8,7 @@
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "core/run/admin/admin.h"
-#include "core/run/admin/files.h"
+#include "core/run/files/files.h"
 #include "core/run/run.h"
 #include "embedded.h"
 #include "fcgi/http/fields.h"
@@ -113,8 +113,8 @@ static int list_files(struct mcp *mcp, const struct arguments *arguments,
   enum { MOST = 500 };
   CLEANUP(json_done) struct json *listed = NULL;
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
-  if (files_list(mcp->call->engine, arguments->task, arguments->path, NULL,
-                 MOST, &listed, err) < 0)
+  const struct files_query query = {.path = arguments->path, .limit = MOST};
+  if (files_list(mcp->call->engine, arguments->task, &query, &listed, err) < 0)
     return -1;
   const struct json *entries = json_get(listed, "entries");
   for (size_t i = 0; i < json_length(entries); i++)
@@ -180,7 +180,8 @@ static int write_file(struct mcp *mcp, const struct arguments *arguments,
     length = decoded.length;
   }
   int made = files_put(mcp->call->engine, arguments->task, arguments->path,
-                       bytes, length, &entry, err);
+                       mcp->call->caller.name, bytes, length, &entry,
+                       &mcp->call->details, err);
   if (made < 0)
     return -1;
   CLEANUP(mem_free_pointer)

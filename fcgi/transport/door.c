@@ -172,6 +172,13 @@ static void finish_cgi(struct door *door) {
   close(nothing);
 }
 
+void door_break_off(struct door *door) {
+  if (door->cgi || door->finished)
+    return;
+  FCGX_Free(&door->request, 1);
+  door->finished = true;
+}
+
 void door_finish(struct door *door) {
   if (door->finished)
     return;

@@ -58,6 +58,10 @@ bool door_is_deserted(const struct door *door);
  * exchange is finished. -1: the peer is gone, or it is plain CGI. */
 int door_detach(struct door *door, int *request);
 
+/* Closes the connection in the middle of a response: the peer sees it broken.
+ */
+void door_break_off(struct door *door);
+
 /* Ends the response: the peer sees it complete. The parameters are gone. */
 void door_finish(struct door *door);
 

@@ -23,32 +23,27 @@ function showPath() {
   byId("path").replaceChildren(link("files", ""), ...crumbs.flat());
 }
 
-/** Everything that the directory holds; without the application, as the web server lists it. */
-async function entries() {
-  try {
-    const all = [];
-    let after = null;
-    do {
-      const answer = await getJson(`${interfaceAddress(path)}?limit=1000${after === null ? "" : `&after=${encodeURIComponent(after)}`}`);
-      all.push(...answer.entries);
-      after = answer.next;
-    } while (after !== null && all.length < 10000);
-    return all;
-  } catch (error) {
-    if (!error.isAbsence && error.status !== 404) throw error;
-    return listedByServer();
-  }
+async function list(address) {
+  const all = [];
+  let after = null;
+  do {
+    const answer = await getJson(`${address}?limit=1000${after === null ? "" : `&after=${encodeURIComponent(after)}`}`);
+    all.push(...answer.entries);
+    after = answer.next;
+  } while (after !== null && all.length < 10000);
+  return all;
 }
 
-async function listedByServer() {
-  const listed = await getJson(filesAddress(task, path === "" ? "" : `${path}/`));
-  byId("drop").hidden = true;
-  return listed.map((entry) => ({
-    name: entry.name,
-    kind: entry.type === "directory" ? "directory" : "file",
-    bytes: entry.size,
-    modified: new Date(entry.mtime).toISOString(),
-  }));
+/** Everything that the directory holds; of a deleted task, too, while its files are there. */
+async function entries() {
+  try {
+    return await list(interfaceAddress(path));
+  } catch (error) {
+    if (error.status !== 404) throw error;
+    const left = await list(filesAddress(task, path === "" ? "" : `${path}/`));
+    byId("drop").hidden = true;
+    return left;
+  }
 }
 
 function nameLink(entry) {

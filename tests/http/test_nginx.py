@@ -163,6 +163,10 @@ def test_pages_list_and_notebooks_are_there_without_the_app(make_instance, task)
     assert len(service.get(f"/tasks/{task}/notebook.ipynb").json()["cells"]) == 1
     problem = check_problem(service.send(task, "1"), 503, "does not answer")
     assert problem["type"] == "urn:cellpost:problem:unavailable"
+    for size in (1 << 20, (1 << 20) + 1, 10 << 20):  # nginx's own default is 1 MiB
+        upload = service.request("PUT", f"/v1/tasks/{task}/files/x", data=b"x" * size)
+        check_problem(upload, 503, "does not answer")
+    check_problem(service.request("PUT", f"/v1/tasks/{task}/files/x", data=b"x" * (20 << 20)), 413)
     # The container of this very test reaps; no zombie counts as alive.
     process = service.start_app()
     assert service.post(task, "1")["status"] == "ok"

@@ -90,6 +90,16 @@ static void content_types_are_recognised(void **state) {
   assert_false(accept_is_type(NULL, json));
 }
 
+static void pages_are_for_those_who_prefer_them(void **state) {
+  (void)state;
+  assert_true(accept_is_page("text/html,application/xhtml+xml,*/*;q=0.8"));
+  assert_true(accept_is_page("application/json;q=0.5, Text/HTML"));
+  assert_false(accept_is_page("application/json, text/html"));
+  assert_false(accept_is_page("text/html;q=0"));
+  assert_false(accept_is_page("*/*"));
+  assert_false(accept_is_page(NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(hosts_are_compared_without_port_and_case),
@@ -97,6 +107,7 @@ int main(void) {
       cmocka_unit_test(only_this_origin_may_change_things),
       cmocka_unit_test(accept_is_negotiated),
       cmocka_unit_test(content_types_are_recognised),
+      cmocka_unit_test(pages_are_for_those_who_prefer_them),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "core/run/admin/files.h"
+#include "core/run/files/files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,40 +10,36 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
-#include "core/base/utf8.h"
 #include "core/notebook/workspace.h"
 #include "core/run/engine/engine_private.h"
-#include "core/run/engine/task_directory.h"
-#include "core/store/task.h"
+#include "core/run/files/files_place.h"
+#include "core/run/files/files_quota.h"
 
 #define NAMES_MOST 100000 /* of a directory; more are not looked at */
 
-static bool is_shown(const char *name) {
-  return name[0] != '.' && fs_is_name(name) &&
-         utf8_is_valid(name, strlen(name)) && strpbrk(name, "\r\n") == NULL;
-}
-
-static int check_path(const char *path, struct err *err) {
-  CLEANUP(mem_free_pointer) char *parts = mem_copy_text(path);
-  char *rest = parts;
-  for (char *part; (part = strsep(&rest, "/")) != NULL;)
-    if (!is_shown(part))
-      return err_set(err, ERR_INVALID,
-                     "a path is made of names in UTF-8 that are not empty and "
-                     "do not begin with a dot");
-  return 0;
-}
-
-/* The descriptor of files/ of a task that there is. */
-static int open_files(struct engine *engine, const char *task,
+/* For a task that is not in the registry what stands on disk counts. */
+static int open_stray(struct engine *engine, const char *task,
                       struct err *err) {
-  CLEANUP(task_record_free) struct task_record record = {0};
-  if (task_get(engine->store, task, &record, err) < 0)
+  CLEANUP(mem_free_pointer) char *path = mem_format("%s/" LAYOUT_FILES, task);
+  return fs_open_beneath(engine->tasks_directory, path, O_RDONLY | O_DIRECTORY,
+                         0, err);
+}
+
+static int open_files(struct engine *engine, const char *task, bool stray,
+                      struct err *err) {
+  if (stray)
+    return open_stray(engine, task, err);
+  CLEANUP(files_place_close) struct files_place place = {-1, -1};
+  if (files_place_open(engine, task, NULL, &place, err) < 0)
     return -1;
-  CLEANUP(mem_close_descriptor)
-  int directory = task_directory_open(engine, task, err);
-  return directory < 0 ? -1 : task_directory_open_files(directory, err);
+  return mem_steal_descriptor(&place.files);
+}
+
+/* The web server serves no such name. */
+static bool is_hidden(const char *path) {
+  return *path == '.' || strstr(path, "/.") != NULL;
 }
 
 static struct json *describe(struct engine *engine, int files, const char *task,
@@ -67,7 +63,8 @@ static struct json *describe(struct engine *engine, int files, const char *task,
     pthread_mutex_unlock(&engine->mime_mutex);
     json_set_text(entry, "mime", type);
     json_set_integer(entry, "bytes", status->st_size);
-    workspace_set_uri(entry, task, path);
+    if (!is_hidden(path))
+      workspace_set_uri(entry, task, path);
   }
   char text[CLOCK_ISO_SIZE];
   clock_format_iso((int64_t)status->st_mtim.tv_sec * 1000000 +
@@ -93,8 +90,8 @@ static int compare_names(const void *a, const void *b) {
 }
 
 /* Takes the descriptor. */
-static int read_names(int directory, const char *after, struct names *names,
-                      struct err *err) {
+static int read_names(int directory, const struct files_query *query,
+                      struct names *names, struct err *err) {
   DIR *stream = fdopendir(directory);
   if (stream == NULL) {
     close(directory);
@@ -102,8 +99,9 @@ static int read_names(int directory, const char *after, struct names *names,
   }
   for (const struct dirent *entry;
        names->count < NAMES_MOST && (entry = readdir(stream)) != NULL;) {
-    if (!is_shown(entry->d_name) ||
-        (after != NULL && strcmp(entry->d_name, after) <= 0))
+    if (!files_place_is_name(entry->d_name) ||
+        (entry->d_name[0] == '.' && !query->hidden) ||
+        (query->after != NULL && strcmp(entry->d_name, query->after) <= 0))
       continue;
     names->list = mem_grow(names->list, names->count + 1, sizeof *names->list);
     names->list[names->count++] = mem_copy_text(entry->d_name);
@@ -123,15 +121,14 @@ static bool is_listed(int files, const char *path, struct stat *status) {
 
 /* Fills `entries`; the name to go on after, or NULL. */
 static const char *list_names(struct engine *engine, int files,
-                              const char *task, const char *path,
-                              const struct names *names, int limit,
-                              struct json *entries) {
+                              const char *task, const struct files_query *query,
+                              const struct names *names, struct json *entries) {
   for (size_t i = 0; i < names->count; i++) {
     struct stat status;
     CLEANUP(mem_free_pointer)
-    char *whole =
-        mem_format("%s%s%s", path, *path == '\0' ? "" : "/", names->list[i]);
-    if (json_length(entries) == (size_t)limit)
+    char *whole = mem_format("%s%s%s", query->path,
+                             *query->path == '\0' ? "" : "/", names->list[i]);
+    if (json_length(entries) == (size_t)query->limit)
       return json_get_text(json_at(entries, json_length(entries) - 1), "name");
     if (is_listed(files, whole, &status))
       json_push(entries, describe(engine, files, task, whole, &status));
@@ -139,20 +136,21 @@ static const char *list_names(struct engine *engine, int files,
   return NULL;
 }
 
-int files_list(struct engine *engine, const char *task, const char *path,
-               const char *after, int limit, struct json **ret,
+int files_list(struct engine *engine, const char *task,
+               const struct files_query *query, struct json **ret,
                struct err *err) {
-  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
-  if (files < 0 || (*path != '\0' && check_path(path, err) < 0))
+  const char *path = query->path;
+  CLEANUP(mem_close_descriptor)
+  int files = open_files(engine, task, query->stray, err);
+  if (files < 0 || (*path != '\0' && files_place_check(path, err) < 0))
     return -1;
   int directory = fs_open_beneath(files, *path == '\0' ? "." : path,
                                   O_RDONLY | O_DIRECTORY, 0, err);
   CLEANUP(names_free) struct names names = {0};
-  if (directory < 0 || read_names(directory, after, &names, err) < 0)
+  if (directory < 0 || read_names(directory, query, &names, err) < 0)
     return -1;
   struct json *entries = json_array();
-  const char *next =
-      list_names(engine, files, task, path, &names, limit, entries);
+  const char *next = list_names(engine, files, task, query, &names, entries);
   *ret = json_object();
   json_set_text(*ret, "task", task);
   json_set_text(*ret, "path", path);
@@ -163,21 +161,17 @@ int files_list(struct engine *engine, const char *task, const char *path,
 
 int files_read(struct engine *engine, const char *task, const char *path,
                struct buf *ret, char mime[MIME_SIZE], struct err *err) {
-  CLEANUP(task_record_free) struct task_record record = {0};
   struct stat status;
-  if (task_get(engine->store, task, &record, err) < 0 ||
-      check_path(path, err) < 0)
+  CLEANUP(files_place_close) struct files_place place = {-1, -1};
+  if (files_place_check(path, err) < 0 ||
+      files_place_open(engine, task, NULL, &place, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
-  int directory = task_directory_open(engine, task, err);
-  if (directory < 0)
-    return -1;
-  CLEANUP(mem_close_descriptor)
-  int file = fs_open_beneath(directory, path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
+  int file = fs_open_beneath(place.task, path, O_RDONLY | O_NONBLOCK | O_NOCTTY,
                              0, err);
   if (file < 0)
     return -1;
-  if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+  if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))
     return err_set(err, ERR_NOT_FOUND, "%.200s is no file", path);
   if ((uintmax_t)status.st_size > ret->limit)
     return err_set(err, ERR_TOO_LARGE,
@@ -190,38 +184,29 @@ int files_read(struct engine *engine, const char *task, const char *path,
   return fs_read_all(file, ret, err);
 }
 
-/* Opens the directory that is to hold `path`, making what is missing; *name is
- * its last part. */
-static int open_parent(int files, const char *path, const char **name,
-                       struct err *err) {
-  CLEANUP(mem_close_descriptor) int at = dup(files);
-  if (at < 0)
-    return err_errno(err, ERR_IO, errno, "cannot open the files");
-  for (const char *slash; (slash = strchr(path, '/')) != NULL;
-       path = slash + 1) {
-    CLEANUP(mem_free_pointer)
-    char *part = mem_copy_bytes(path, (size_t)(slash - path));
-    int next = fs_make_and_open(at, part, 0775, err);
-    if (next < 0)
-      return -1;
-    close(at);
-    at = next;
-  }
-  *name = path;
-  return mem_steal_descriptor(&at);
+/* Whether so many bytes fit at `path`, in place of what stands there. */
+static int check_room(struct engine *engine, const char *task, int files,
+                      const char *path, size_t length, struct json **details,
+                      struct err *err) {
+  struct files_quota quota;
+  if (files_quota_open(engine, task, files, &quota, err) < 0)
+    return -1;
+  return files_quota_check(
+      &quota, files_quota_of_file(files, path, (int64_t)length), details, err);
 }
 
 int files_put(struct engine *engine, const char *task, const char *path,
-              const void *bytes, size_t length, struct json **ret,
-              struct err *err) {
+              const char *by, const void *bytes, size_t length,
+              struct json **ret, struct json **details, struct err *err) {
   const char *name = path;
-  if (check_path(path, err) < 0)
-    return -1;
-  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
-  if (files < 0)
+  CLEANUP(files_place_close) struct files_place place = {-1, -1};
+  if (files_place_check(path, err) < 0 ||
+      files_place_open(engine, task, by, &place, err) < 0 ||
+      files_place_lock(&place, err) < 0 ||
+      check_room(engine, task, place.files, path, length, details, err) < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
-  int parent = open_parent(files, path, &name, err);
+  int parent = files_place_open_parent(place.files, path, &name, err);
   if (parent < 0)
     return -1;
   struct stat status;
@@ -232,17 +217,18 @@ int files_put(struct engine *engine, const char *task, const char *path,
                              .iov_len = length};
   if (fs_write_atomic(parent, name, 0664, &part, 1, FS_SYNC_NONE, err) < 0)
     return -1;
-  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+  if (fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) < 0)
     return err_errno(err, ERR_IO, errno, "the file is gone again");
-  *ret = describe(engine, files, task, path, &status);
+  *ret = describe(engine, place.files, task, path, &status);
   return was_there ? 0 : 1;
 }
 
 int files_delete(struct engine *engine, const char *task, const char *path,
                  struct json **ret, struct err *err) {
-  if (check_path(path, err) < 0)
+  if (files_place_check(path, err) < 0)
     return -1;
-  CLEANUP(mem_close_descriptor) int files = open_files(engine, task, err);
+  CLEANUP(mem_close_descriptor)
+  int files = open_files(engine, task, false, err);
   if (files < 0)
     return -1;
   CLEANUP(mem_close_descriptor)
