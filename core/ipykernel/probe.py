@@ -42,8 +42,9 @@ def label(key):
     return "<%s>" % type(key).__name__
 
 
-def close(wanted, names):
-    """Names like the wanted one, best first, other letter case included."""
+def close(wanted, names, alike=0.6):
+    """Names like the wanted one, best first, other letter case included. Of one
+    or two letters only the case may differ: any two are alike else."""
     import difflib
 
     lower = wanted.lower()
@@ -58,7 +59,7 @@ def close(wanted, names):
         other = name.lower()
         if 2 * len(letters & set(other)) >= len(letters):
             table.setdefault(other, name)
-    found = difflib.get_close_matches(lower, list(itertools.islice(table, 300)), CLOSE, 0.6)
+    found = difflib.get_close_matches(lower, list(itertools.islice(table, 300)), CLOSE, alike if len(lower) > 2 else 1)
     return [short(table[name]) for name in found]
 
 
@@ -189,6 +190,7 @@ def name_error():
     names = list(vars(builtins))
     for frame, _, _ in frames_of(LAST)[-1:]:
         names = list(frame.f_locals) + list(frame.f_globals) + names
+    names = [known for known in names if known not in ("In", "Out", "exit", "quit", "get_ipython")]
     standard = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
     return {
         "name": short(name),
@@ -248,17 +250,41 @@ def file_error():
     missing, directory = os.path.basename(path), os.path.dirname(path)
     while directory and directory != "/" and not os.path.isdir(directory):
         missing, directory = os.path.basename(directory), os.path.dirname(directory)
+    here = os.path.realpath(".")
+    if os.path.isabs(path) and os.path.commonpath([here, os.path.realpath(directory)]) != here:
+        # Paths of another machine: what is told is where the files are here.
+        missing, directory = path, ""
     with os.scandir(directory or ".") as entries:
         names = sorted(
             entry.name + ("/" if entry.is_dir() else "")
             for entry in itertools.islice(entries, 2000)
             if not entry.name.startswith(".") or missing.startswith(".")
         )
+    near = close(os.path.basename(missing), [name.rstrip("/") for name in names])
     return {
         "path": short(path), "missing": short(missing), "directory": short(directory or "."),
         "count": len(names), "entries": [short(name) for name in names[:SHOWN]],
-        "close": close(missing, [name.rstrip("/") for name in names]),
+        "close": (elsewhere(os.path.basename(path)) + near)[:CLOSE],
     }
+
+
+def elsewhere(wanted):
+    """Where in the workspace a file of that very name is, the upper ones first."""
+    found, rest, looked = [], ["."], 0
+    while rest and looked < 2000 and len(found) < CLOSE:
+        directory, looked = rest.pop(0), looked + 1
+        try:
+            entries = list(itertools.islice(os.scandir(directory), 2000))
+        except OSError:
+            continue
+        for entry in entries:
+            looked += 1
+            path = os.path.normpath(os.path.join(directory, entry.name))
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                rest.append(path)
+            elif entry.name == wanted:
+                found.append(short(path))
+    return found
 
 
 def modules_beside(path):
@@ -271,7 +297,17 @@ def modules_beside(path):
             yield stem
 
 
+# What does the work of a library that is often asked for and not there.
+INSTEAD = {
+    "altair": "matplotlib", "bokeh": "matplotlib", "plotly": "matplotlib", "seaborn": "matplotlib",
+    "cudf": "pandas", "dask": "pandas", "modin": "pandas", "polars": "pandas", "cupy": "numpy", "jax": "numpy",
+    "bs4": "lxml", "httpx": "requests",
+}
+
+
 def module_error():
+    import importlib.util
+
     name = LAST.name or ""
     parent, _, last = name.rpartition(".")
     if parent:
@@ -282,7 +318,11 @@ def module_error():
         names = list(getattr(sys, "stdlib_module_names", sys.builtin_module_names))
     for path in paths:
         names.extend(modules_beside(path or "."))
-    return {"name": short(name), "close": close(last, dict.fromkeys(names)), "parent": parent in sys.modules}
+    seen = {"name": short(name), "close": close(last, dict.fromkeys(names), 0.8), "parent": parent in sys.modules}
+    instead = INSTEAD.get(name.partition(".")[0])
+    if instead and importlib.util.find_spec(instead):
+        seen["instead"] = instead
+    return seen
 
 
 def import_error():
@@ -321,9 +361,16 @@ LOOKS = (
 )
 
 
+def has_network():
+    """Whether there is any interface but the one that talks to oneself."""
+    import socket
+
+    return any(name != "lo" for _, name in socket.if_nameindex())
+
+
 def look():
     seen = {"class": type(LAST).__name__}
-    for part, view in (("chain", chain), ("seen", view_of_class())):
+    for part, view in (("chain", chain), ("seen", view_of_class()), ("network", has_network)):
         try:
             seen[part] = view()
         except Exception:

@@ -81,8 +81,9 @@ void passage_exception(const struct json *error, size_t limit,
                        struct buf *out) {
   const struct json *evalue = json_get(error, "evalue");
   const char *ename = json_get_text(error, "ename");
-  append_plain(ename ? ename : "Error", strlen(ename ? ename : "Error"), 200,
-               out);
+  if (ename == NULL || *ename == '\0')
+    ename = "Error";
+  append_plain(ename, strlen(ename), 200, out);
   if (json_text_length(evalue) > 0) {
     buf_text(out, ": ");
     append_plain(json_text(evalue), json_text_length(evalue), limit, out);
@@ -100,6 +101,15 @@ static bool says_the_same(const struct json *cause, const struct json *error) {
          strncmp(text, ename, length) == 0 &&
          strncmp(text + length, ": ", 2) == 0 &&
          strcmp(text + length + 2, evalue) == 0;
+}
+
+void passage_name(const struct json *error, struct buf *out) {
+  const char *ename = json_get_text(error, "ename");
+  const char *evalue = json_get_text(error, "evalue");
+  const char *name = ename != NULL && *ename != '\0'     ? ename
+                     : evalue != NULL && *evalue != '\0' ? evalue
+                                                         : "an error";
+  characters_append_line(name, strlen(name), 200, out);
 }
 
 void passage_causes(const struct json *error, size_t most, struct buf *out) {
@@ -202,17 +212,19 @@ const char *passage_of_status(const char *status) {
   return look_up(words, COUNT_OF(words), status);
 }
 
-const char *passage_of_state(const char *kernel_state, const char *status) {
+const char *passage_of_state(const struct text_source *source) {
   static const struct word words[] = {
       {"kept", "variables are kept"},
       {"fresh", "the kernel was started for this run; variables set in it "
                 "are kept"},
       {"lost", "all variables are lost"},
   };
-  bool has_ended = status != NULL &&
-                   (strcmp(status, "error") == 0 || strcmp(status, "ok") == 0);
-  /* A cell that came to its end in a new kernel has kept what it set itself. */
-  if (has_ended && kernel_state != NULL && strcmp(kernel_state, "lost") == 0)
-    return "the variables of earlier cells are lost";
-  return look_up(words, COUNT_OF(words), kernel_state);
+  const char *state = source->kernel_state;
+  /* A new kernel has what the cell itself has set. */
+  if (state != NULL && strcmp(state, "lost") == 0 && !source->died)
+    return strcmp(source->status, "ok") == 0
+               ? "the variables of earlier cells are lost"
+               : "the variables of earlier cells are lost, those of this cell "
+                 "are kept";
+  return look_up(words, COUNT_OF(words), state);
 }

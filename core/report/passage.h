@@ -25,6 +25,10 @@ void passage_place(const struct json *error, const char *status,
  * characters. Works for the answer's error and for an error output alike. */
 void passage_exception(const struct json *error, size_t limit, struct buf *out);
 
+/* The class alone; where the kernel names none, the start of the message. Not a
+ * whole line. */
+void passage_name(const struct json *error, struct buf *out);
+
 /* "Cause: KeyError: 'b'" for each cause, at most `most` of them, without those
  * that only say the same again. */
 void passage_causes(const struct json *error, size_t most, struct buf *out);
@@ -33,6 +37,9 @@ void passage_causes(const struct json *error, size_t most, struct buf *out);
  * `errors` is false. */
 void passage_outputs(const struct text_source *source, bool errors,
                      struct buf *out);
+
+/* What earlier runs have put out since the answer before, under a heading. */
+void passage_late(const struct text_source *source, struct buf *out);
 
 /* Runs of identical lines become one line and a count. */
 void passage_fold(const char *text, size_t length, struct buf *out);
@@ -45,10 +52,10 @@ void passage_files(const struct json *files, size_t most, struct buf *out);
 void passage_ending(const struct text_source *source, struct buf *out);
 void passage_reason(const struct text_source *source, struct buf *out);
 
-/* What a status means, in a sentence without its full stop; what a kernel state
- * means for the variables, at the end of a run of that status. NULL for ok and
- * for words that are not known. */
+/* What a status means, in a sentence without its full stop; NULL for ok and for
+ * words that are not known. What the state of the kernel means for the
+ * variables, likewise. */
 const char *passage_of_status(const char *status);
-const char *passage_of_state(const char *kernel_state, const char *status);
+const char *passage_of_state(const struct text_source *source);
 
 #endif

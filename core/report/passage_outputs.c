@@ -6,9 +6,11 @@
 #include "core/base/mem.h"
 #include "core/report/html/html.h"
 #include "core/text/ansi.h"
+#include "core/text/characters.h"
 #include "core/text/string.h"
 
 #define MESSAGE_LIMIT 2000
+#define LATE_LIMIT 2000
 
 enum channel { CHANNEL_OUT, CHANNEL_ERR };
 
@@ -208,4 +210,21 @@ void passage_outputs(const struct text_source *source, bool errors,
   /* IPython prints exception groups to stderr and sends no error output. */
   if (errors && last == SIZE_MAX && json_kind(source->error) == JSON_OBJECT)
     add_error(&walk, NULL, true);
+}
+
+void passage_late(const struct text_source *source, struct buf *out) {
+  CLEANUP(json_done) struct json *outputs = json_array();
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
+  for (size_t i = 0; i < json_length(source->late); i++)
+    json_push(outputs,
+              json_share(json_get(json_at(source->late, i), "output")));
+  struct text_source late = {.status = "ok", .outputs = outputs};
+  passage_outputs(&late, true, &text);
+  if (text.length == 0)
+    return;
+  passage_end_line(out);
+  buf_text(out, "[late output of earlier runs]\n");
+  characters_append(buf_string(&text), text.length, LATE_LIMIT, out);
+  passage_end_line(out);
+  buf_text(out, "[end of late output]\n");
 }

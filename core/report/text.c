@@ -11,26 +11,30 @@
 
 static void compose_body(const struct text_source *source, struct buf *out) {
   passage_outputs(source, true, out);
+  passage_late(source, out);
   if (json_length(source->files) > 0)
     passage_end_line(out);
   passage_files(source->files, FILES_TOLD, out);
 }
 
-/* "[timeout: the code did not end within its time limit of 2 s, ended by
- * SIGINT; variables are kept]"; nothing when the run ended ok and the variables
- * are there. */
+/* A hint, then "[timeout: the code did not end within its time limit of 2 s,
+ * ended by SIGINT; variables are kept]"; nothing when the run ended ok and the
+ * variables are there. */
 static void compose_last_line(const struct text_source *source,
                               struct buf *out) {
   const char *meaning = passage_of_status(source->status);
-  const char *state = passage_of_state(source->kernel_state, source->status);
+  const char *state = passage_of_state(source);
   const char *ename = json_get_text(source->error, "ename");
   bool is_lost =
       source->kernel_state != NULL && strcmp(source->kernel_state, "lost") == 0;
+  if (source->hint != NULL)
+    buf_format(out, "[hint: %s]", source->hint);
   if (meaning == NULL && !is_lost)
     return;
+  passage_end_line(out);
   buf_format(out, "[%s%s", source->status, meaning != NULL ? ": " : "");
   if (strcmp(source->status, "error") == 0 && ename != NULL)
-    characters_append_line(ename, strlen(ename), 200, out);
+    passage_name(source->error, out);
   else if (meaning != NULL)
     buf_text(out, meaning);
   passage_ending(source, out);

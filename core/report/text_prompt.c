@@ -43,7 +43,7 @@ static void append_error(const struct text_source *source, struct buf *out) {
 
 static void append_survived(const struct text_source *source, struct buf *out) {
   CLEANUP(buf_free) struct buf files = BUF_INIT(BUF_ANSWER);
-  const char *state = passage_of_state(source->kernel_state, source->status);
+  const char *state = passage_of_state(source);
   if (state != NULL) {
     buf_format(out, "State: %s", state);
     passage_reason(source, out);

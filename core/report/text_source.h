@@ -2,6 +2,7 @@
 #ifndef CELLPOST_REPORT_TEXT_SOURCE_H
 #define CELLPOST_REPORT_TEXT_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,9 @@ struct text_source {
                                  bytes, output} */
   const struct json *files;   /* the answer's files */
   const struct json *error;   /* the answer's error object */
+  const struct json *late;    /* the answer's late_outputs: of earlier runs */
+  const char *hint;           /* of a run without an error; or NULL */
+  bool died;                  /* the kernel ended in this run */
   const char *kernel_state;   /* kept, fresh, lost: after the run */
   const char *kernel_reason;
   const char *ended_by;      /* which step ended the run: "SIGINT", … */

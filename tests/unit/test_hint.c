@@ -87,6 +87,15 @@ static void what_the_probe_saw_is_told(void **state) {
   }
 }
 
+#define NOT_HERE "Nothing can be installed here; use what is there."
+#define OFFLINE                                                                \
+  "A jailed kernel has no network, so nothing can be downloaded, nor by "      \
+  "functions like sns.load_dataset or sklearn's fetch_…: use files in the "  \
+  "working directory, or make the data in the code."
+#define LOOP                                                                   \
+  "A cell runs inside an event loop already: write `await main()` at the top " \
+  "level instead of asyncio.run(main()) or run_until_complete()."
+
 struct class_row {
   const char *ename, *evalue;
   bool packages_allowed;
@@ -108,6 +117,42 @@ static const struct class_row class_rows[] = {
     {"ModuleNotFoundError", "No module named 'requests'", true,
      "The module requests is not installed; its distribution is probably "
      "called requests, too." INSTALL},
+    {"ModuleNotFoundError", "No module named 'polars'", false,
+     "The module polars is not installed. " NOT_HERE},
+    {"ImportError",
+     "Missing optional dependency 'tabulate'.  Use pip or conda to install "
+     "tabulate.",
+     false,
+     "tabulate is not installed. " NOT_HERE
+     " Without it: print(df.to_string())."},
+    {"ImportError",
+     "Missing optional dependency 'Jinja2'. DataFrame.style requires jinja2. "
+     "Use pip or conda to install Jinja2.",
+     false,
+     "Jinja2 is not installed. " NOT_HERE " Without it: "
+     "print(df.to_string())."},
+    {"ImportError",
+     "Unable to find a usable engine; tried using: 'pyarrow', 'fastparquet'.\n"
+     " - Missing optional dependency 'pyarrow'. pyarrow is required for "
+     "parquet support. Use pip or conda to install pyarrow.",
+     false,
+     "pyarrow is not installed. " NOT_HERE " Without it: to_csv or "
+     "to_pickle."},
+    {"RuntimeError", "To use this, run `pip install numba`.", false, NOT_HERE},
+    {"URLError", "<urlopen error [Errno -2] Name or service not known>", false,
+     OFFLINE},
+    {"gaierror", "[Errno -3] Temporary failure in name resolution", false,
+     OFFLINE},
+    {"OSError", "[Errno 101] Network is unreachable", false, OFFLINE},
+    {"ConnectionError",
+     "HTTPConnectionPool(host='a.b', port=80): Max retries exceeded with url: "
+     "/x (Caused by NewConnectionError('<…>: Failed to establish a new "
+     "connection: [Errno -2] Name or service not known'))",
+     false, OFFLINE},
+    {"RuntimeError", "asyncio.run() cannot be called from a running event loop",
+     false, LOOP},
+    {"RuntimeError", "This event loop is already running", false, LOOP},
+    {"RuntimeError", "something else", false, ""},
     {"ModuleNotFoundError", "without a name", true, ""},
     {"UnboundLocalError",
      "cannot access local variable 'n' where it is not associated with a value",
@@ -161,10 +206,11 @@ static void statuses_say_what_survived(void **state) {
                                .timeout_ms = 2000,
                                .running_line = "time.sleep(99)",
                                .state_kept = true};
-  check("timeout", &source,
-        "The time limit of 2 s was reached in: time.sleep(99). What was "
-        "assigned before is still there. Split the work into several cells, "
-        "make it smaller, or ask for a larger timeout.");
+  check(
+      "timeout", &source,
+      "The time limit of 2 s was reached in: time.sleep(99). What the cell "
+      "assigned until then is still there. Split the work into several cells, "
+      "make it smaller, or ask for a larger timeout.");
   source.running_line = "3";
   source.state_kept = false;
   check("timeout, lost", &source,
@@ -192,6 +238,80 @@ static void statuses_say_what_survived(void **state) {
         "define what is needed, and leave out what ended the process.");
   struct hint_source ok = {.status = "ok", .ename = "SystemExit"};
   check("ok", &ok, "");
+}
+
+static struct json *parse(const char *text) {
+  struct json *value = NULL;
+  struct err err = {0};
+  if (json_parse(text, strlen(text), &JSON_RULES_KERNEL, &value, &err) < 0)
+    fail_msg("%s", err.text);
+  return value;
+}
+
+/* What the probe tells beside the exception itself. */
+static void the_probe_s_view_decides(void **state) {
+  (void)state;
+  static const struct {
+    const char *ename, *evalue, *probe, *hint;
+  } rows[] = {
+      {"DatasetError", "cannot load",
+       "{\"class\":\"DatasetError\",\"network\":false,\"chain\":[{\"text\":"
+       "\"DatasetError: cannot load\"},{\"text\":\"gaierror: [Errno -2] Name "
+       "or service not known\"}]}",
+       OFFLINE},
+      {"gaierror", "[Errno -2] Name or service not known",
+       "{\"class\":\"gaierror\",\"network\":true,\"chain\":[]}", ""},
+      {"ModuleNotFoundError", "No module named 'polars'",
+       "{\"class\":\"ModuleNotFoundError\",\"seen\":{\"close\":[],"
+       "\"instead\":\"pandas\"}}",
+       "The module polars is not installed. " NOT_HERE " pandas is there."},
+      {"FileNotFoundError", "[Errno 2] No such file: '/data/x.csv'",
+       "{\"class\":\"FileNotFoundError\",\"seen\":{\"missing\":"
+       "\"/data/x.csv\",\"directory\":\".\",\"count\":1,\"entries\":"
+       "[\"in/\"],\"close\":[\"in/x.csv\"]}}",
+       "There is no /data/x.csv; the task's files are in the working "
+       "directory. Close: in/x.csv. It holds: in/."},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    CLEANUP(json_done) struct json *probe = parse(rows[i].probe);
+    struct hint_source source = {.status = "error",
+                                 .ename = rows[i].ename,
+                                 .evalue = rows[i].evalue,
+                                 .probe = probe,
+                                 .state_kept = true};
+    check(rows[i].evalue, &source, rows[i].hint);
+  }
+}
+
+static void what_was_printed_is_told(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *text, *hint;
+  } rows[] = {
+      {"stdout", "error: externally-managed-environment\n", NOT_HERE},
+      {"stdout", "ERROR: No matching distribution found for x\n", NOT_HERE},
+      {"stderr", "curl: (6) Could not resolve host: a.b\n", OFFLINE},
+      {"stderr", "error: 'x' undefined\n",
+       "The kernel calls this run a success, but stderr begins a line with "
+       "\"error:\"."},
+      {"stdout", "error: 'x' undefined\n", NULL},
+      {"stdout", "to speed this up, run pip install numba\n", NULL},
+      {"stdout", "", NULL},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    CLEANUP(json_done)
+    struct json *outputs = parse(
+        "[{\"output_type\":\"stream\"},{\"output_type\":\"display_data\"}]");
+    struct json *stream = json_object();
+    json_set_text(stream, "output_type", "stream");
+    json_set_text(stream, "name", rows[i].name);
+    json_set_text(stream, "text", rows[i].text);
+    json_push(outputs, stream);
+    const char *hint = hint_of_outputs(outputs);
+    if (strcmp(hint ? hint : "", rows[i].hint ? rows[i].hint : "") != 0)
+      fail_msg("%s: %s", rows[i].text, hint);
+  }
+  assert_null(hint_of_outputs(NULL));
 }
 
 static void an_older_exception_is_not_told(void **state) {
@@ -302,6 +422,8 @@ int main(void) {
       cmocka_unit_test(classes_without_a_probe),
       cmocka_unit_test(names_are_gone_with_the_kernel),
       cmocka_unit_test(statuses_say_what_survived),
+      cmocka_unit_test(the_probe_s_view_decides),
+      cmocka_unit_test(what_was_printed_is_told),
       cmocka_unit_test(an_older_exception_is_not_told),
       cmocka_unit_test(the_probe_is_for_python_errors),
       cmocka_unit_test(answers_are_read_from_their_repr),

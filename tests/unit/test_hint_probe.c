@@ -86,6 +86,9 @@ static const struct row rows[] = {
     {"[{'one': 1}][0]['two']", "{\"key\":\"'two'\"}"},
     {"raise KeyError", "{\"key\":\"None\"}"},
     {"import jsn", "{\"name\":\"jsn\",\"close\":[\"json\"],\"parent\":false}"},
+    {"import polrs", "{\"name\":\"polrs\",\"close\":[],\"parent\":false}"},
+    {"In = id\ni", "{\"name\":\"i\",\"close\":[],\"module\":false}"},
+    {"N = 1\nn", "{\"name\":\"n\",\"close\":[\"N\"],\"module\":false}"},
     {"import email.mim",
      "{\"name\":\"email.mim\",\"close\":[\"mime\"],\"parent\":true}"},
     {"from math import sqroot",
@@ -112,6 +115,44 @@ static void exceptions_are_looked_at(void **state) {
     buf_free(&seen);
     json_free(answer);
   }
+}
+
+static void files_are_looked_for_in_the_workspace(void **state) {
+  (void)state;
+  static const struct {
+    const char *code, *close, *missing;
+  } files[] = {
+      {"open('sale.csv')", "[\"sales.csv\"]", "sale.csv"},
+      {"open('rows.csv')", "[\"in/deep/rows.csv\"]", "rows.csv"},
+      {"open('/mnt/data/sales.csv')", "[\"sales.csv\"]", "/mnt/data/sales.csv"},
+      {"open('/rows.csv')", "[\"in/deep/rows.csv\"]", "/rows.csv"},
+      {"open('in/dep/rows.csv')", "[\"in/deep/rows.csv\",\"deep\"]", "dep"},
+  };
+  for (size_t i = 0; i < COUNT_OF(files); i++) {
+    CLEANUP(mem_free_pointer)
+    char *code = mem_format("import os, tempfile\n"
+                            "directory = tempfile.TemporaryDirectory()\n"
+                            "os.chdir(directory.name)\n"
+                            "os.makedirs('in/deep')\n"
+                            "for name in 'sales.csv', 'in/deep/rows.csv':\n"
+                            "    open(name, 'w').close()\n"
+                            "%s",
+                            files[i].code);
+    CLEANUP(json_done) struct json *answer = probe_after(code);
+    const struct json *seen = json_get(answer, "seen");
+    CLEANUP(buf_free) struct buf close = BUF_INIT(BUF_SMALL);
+    json_write(json_get(seen, "close"), &close);
+    if (strcmp(buf_string(&close), files[i].close) != 0 ||
+        strcmp(json_get_text(seen, "missing"), files[i].missing) != 0)
+      fail_msg("%s: %s, %s", files[i].code, buf_string(&close),
+               json_get_text(seen, "missing"));
+  }
+}
+
+static void the_network_is_looked_at(void **state) {
+  (void)state;
+  CLEANUP(json_done) struct json *answer = probe_after("1 / 0");
+  assert_int_equal(json_kind(json_get(answer, "network")), JSON_BOOL);
 }
 
 /* Code that would break a look that trusts it. */
@@ -178,6 +219,8 @@ static void lines_are_those_that_raised(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exceptions_are_looked_at),
+      cmocka_unit_test(files_are_looked_for_in_the_workspace),
+      cmocka_unit_test(the_network_is_looked_at),
       cmocka_unit_test(hostile_exceptions_break_nothing),
       cmocka_unit_test(lines_are_those_that_raised),
   };

@@ -28,6 +28,13 @@ static void lines_are_found(void **state) {
        "  File \"/usr/lib/python3/dist-packages/ipykernel_launcher.py\", "
        "line 17 in <module>\n",
        3},
+      /* A function of the cell itself is deeper, and that is where it is. */
+      {"Current thread 0x00007f (most recent call first):\n"
+       "  File \"/usr/lib/python3.11/socket.py\", line 5 in recv\n"
+       "  File \"/tmp/ipykernel_12/222.py\", line 2 in f\n"
+       "  File \"/tmp/ipykernel_12/111.py\", line 9 in helper\n"
+       "  File \"/tmp/ipykernel_12/222.py\", line 3 in <module>\n",
+       2},
       /* The last dump counts. */
       {"Current thread 0x1 (most recent call first):\n"
        "  File \"/tmp/ipykernel_12/222.py\", line 3 in <module>\n"

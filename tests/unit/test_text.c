@@ -29,7 +29,8 @@ static struct json *parse(const char *text) {
 struct row {
   const char *name;
   const char *outputs, *images, *files, *error;
-  const char *status, *state, *reason, *ended_by;
+  const char *status, *state, *reason, *ended_by, *late, *hint;
+  bool died;
   int64_t timeout_ms;
   const char *text;
 };
@@ -158,6 +159,15 @@ static const struct row rows[] = {
              "In[1], in g; line 2 of this cell):\n"
              "-> 3 f()\nE\n[error: E; the kernel was started for this run; "
              "variables set in it are kept]"},
+    {"an error without a class",
+     "[{\"output_type\":\"error\",\"ename\":\"\",\"evalue\":\"1\"}]",
+     .error = "{\"ename\":\"\",\"evalue\":\"exit status 1\"}",
+     .status = "error", .state = "kept",
+     .text =
+         "Error: exit status 1\n[error: exit status 1; variables are kept]"},
+    {"an error without anything", "[{\"output_type\":\"error\"}]",
+     .error = "{\"ename\":\"\",\"evalue\":\"\"}", .status = "error",
+     .state = "kept", .text = "Error\n[error: an error; variables are kept]"},
     {"the calls within a cell are told",
      "[{\"output_type\":\"error\",\"ename\":\"E\",\"evalue\":\"\"}]",
      .error = "{\"ename\":\"E\",\"evalue\":\"\",\"line\":2,\"function\":\"f\","
@@ -174,16 +184,31 @@ static const struct row rows[] = {
          " 'b'\",\"E\"]}",
      .status = "error", .state = "lost", .reason = "exit code 7",
      .text = "KeyError: 'b'\nCause: E\n[error: KeyError; the variables of "
-             "earlier cells are lost (exit code 7)]"},
+             "earlier cells are lost, those of this cell are kept (exit code "
+             "7)]"},
+    {"the first run of a new kernel, interrupted", "[]", .status = "timeout",
+     .state = "lost", .reason = "signal 9", .ended_by = "SIGINT",
+     .text = "[timeout: the code did not end within its time limit, ended by "
+             "SIGINT; the variables of earlier cells are lost, those of this "
+             "cell are kept (signal 9)]"},
+    {"a hint without an error", "[" STDOUT("ERROR: x\\n") "]", .status = "ok",
+     .state = "kept", .hint = "Use what is there.",
+     .text = "ERROR: x\n[hint: Use what is there.]"},
+    {"late output of earlier runs", "[" STDOUT("now") "]", .status = "ok",
+     .late = "[{\"run\":\"1\",\"output\":" STDERR(
+         "then\\n") "},{\"run\":"
+                    "\"1\",\"output\":" DATA("\"text/plain\":\"2\"") "}]",
+     .text = "now\n[late output of earlier runs]\n[stderr]\nthen\n[result]\n2"
+             "\n[end of late output]\n"},
     {"a time limit", "[" STDOUT("1\\n") "]", .status = "timeout",
      .state = "kept", .ended_by = "SIGINT", .timeout_ms = 2000,
      .text = "1\n[timeout: the code did not end within its time limit of 2 s, "
              "ended by SIGINT; variables are kept]"},
     {"a death", "[" STDOUT("1") "]", .status = "kernel_died", .state = "lost",
-     .reason = "signal 9 (SIGKILL)",
+     .died = true, .reason = "signal 9 (SIGKILL)",
      .text = "1\n[kernel_died: the kernel process ended during the run; all "
              "variables are lost (signal 9 (SIGKILL))]"},
-    {"memory", "[]", .status = "oom", .state = "lost",
+    {"memory", "[]", .status = "oom", .state = "lost", .died = true,
      .text = "[oom: the kernel reached its memory limit; all variables "
              "are lost]"},
 };
@@ -194,12 +219,16 @@ static void rows_give_their_text(void **state) {
     const struct row *row = &rows[i];
     struct json *outputs = parse(row->outputs), *images = parse(row->images);
     struct json *files = parse(row->files), *error = parse(row->error);
+    struct json *late = parse(row->late);
     struct text_source source = {
         .status = row->status,
         .outputs = outputs,
         .images = images,
         .files = files,
         .error = error,
+        .late = late,
+        .hint = row->hint,
+        .died = row->died,
         .kernel_state = row->state,
         .kernel_reason = row->reason,
         .ended_by = row->ended_by,
@@ -216,6 +245,7 @@ static void rows_give_their_text(void **state) {
     json_free(images);
     json_free(files);
     json_free(error);
+    json_free(late);
   }
 }
 
@@ -295,8 +325,11 @@ static void bounds_hold_at_every_limit(void **state) {
 static void the_last_line_is_never_cut(void **state) {
   (void)state;
   struct json *outputs = stream_of("some output\n", 12);
-  struct text_source source = {
-      .status = "oom", .outputs = outputs, .kernel_state = "lost", .limit = 1};
+  struct text_source source = {.status = "oom",
+                               .outputs = outputs,
+                               .kernel_state = "lost",
+                               .died = true,
+                               .limit = 1};
   struct buf text = BUF_INIT(BUF_SMALL);
   assert_int_equal(text_compose(&source, &text), 0);
   assert_non_null(strstr(buf_string(&text),
@@ -350,6 +383,7 @@ static void prompt_of_a_timeout(void **state) {
   (void)state;
   struct text_source source = {.status = "timeout",
                                .kernel_state = "lost",
+                               .died = true,
                                .kernel_reason = "did not answer the interrupt",
                                .ended_by = "SIGKILL",
                                .timeout_ms = 1500};

@@ -412,6 +412,30 @@ static struct json *parse(const char *text) {
   return value;
 }
 
+static void shells_tell_their_status(void **state) {
+  (void)state;
+  static const struct {
+    const char *language, *ename, *evalue, *told;
+  } rows[] = {
+      {"bash", "", "1", "exit status 1"},
+      {"bash", "", "Cell has trailing backslash",
+       "Cell has trailing backslash"},
+      {"bash", "E", "1", "1"},
+      {"octave", "", "1", "1"},
+      {"bash", "", "", ""},
+  };
+  for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    CLEANUP(json_done) struct json *error = json_object();
+    json_set_text(error, "ename", rows[i].ename);
+    json_set_text(error, "evalue", rows[i].evalue);
+    struct traceback_source source = {.error = error,
+                                      .language = rows[i].language};
+    CLEANUP(json_done) struct json *report = traceback_report(&source);
+    assert_string_equal(json_get_text(report, "evalue"), rows[i].told);
+    assert_string_equal(json_get_text(report, "ename"), rows[i].ename);
+  }
+}
+
 /* A kernel may send anything; the report has all its members. */
 static void broken_errors_are_reported(void **state) {
   (void)state;
@@ -595,6 +619,7 @@ int main(void) {
       cmocka_unit_test(a_traceback_in_a_message_is_no_traceback),
       cmocka_unit_test(the_middle_of_a_deep_stack_is_left_out),
       cmocka_unit_test(a_stale_probe_changes_nothing),
+      cmocka_unit_test(shells_tell_their_status),
       cmocka_unit_test(time_grows_with_lines_and_frames),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include "core/base/mem.h"
 #include "core/report/hint/hint_modules.h"
+#include "core/report/hint/hint_topic.h"
 #include "core/text/amount.h"
 #include "core/text/ansi.h"
 #include "core/text/characters.h"
@@ -47,11 +48,14 @@ static bool add_list(struct buf *out, const char *before,
 }
 
 static void add_installing(struct hint *hint) {
-  buf_text(hint->out, hint->source->packages_allowed
-                          ? " It can be installed: POST it to this task's "
-                            "packages."
-                          : " Nothing can be installed here; use what is "
-                            "there.");
+  const char *instead = json_get_text(hint->seen, "instead");
+  if (hint->source->packages_allowed)
+    buf_text(hint->out,
+             " It can be installed: POST it to this task's packages.");
+  else
+    buf_format(hint->out, " %s", hint_topic_sentence(HINT_TOPIC_INSTALL));
+  if (instead != NULL)
+    buf_format(hint->out, " %s is there.", instead);
 }
 
 static void module_missing(struct hint *hint) {
@@ -78,10 +82,11 @@ static void module_missing(struct hint *hint) {
     add_installing(hint);
     return;
   } else {
-    buf_format(hint->out,
-               "The module %s is not installed; its distribution is probably "
-               "called %s, too.",
-               module, distribution);
+    buf_format(hint->out, "The module %s is not installed", module);
+    if (hint->source->packages_allowed)
+      buf_format(hint->out, "; its distribution is probably called %s, too",
+                 distribution);
+    buf_text(hint->out, ".");
     add_installing(hint);
   }
   add_list(hint->out, " Modules with a close name that are there: ",
@@ -121,11 +126,45 @@ static void name_unbound(struct hint *hint) {
                name);
 }
 
+/* "Missing optional dependency 'tabulate'.  Use pip or conda to install
+ * tabulate." What does the work without it, where that is known. */
+static void dependency_missing(struct hint *hint, const char *name) {
+  static const struct {
+    const char *name, *without;
+  } ways[] = {
+      {"Jinja2", "print(df.to_string())"},
+      {"fastparquet", "to_csv or to_pickle"},
+      {"jinja2", "print(df.to_string())"},
+      {"openpyxl", "to_csv, and CSV files instead of Excel's"},
+      {"pyarrow", "to_csv or to_pickle"},
+      {"pytables", "to_pickle"},
+      {"tables", "to_pickle"},
+      {"tabulate", "print(df.to_string())"},
+      {"xlrd", "CSV files instead of Excel's"},
+  };
+  buf_format(hint->out, "%s is not installed.", name);
+  add_installing(hint);
+  for (size_t i = 0; i < COUNT_OF(ways); i++)
+    if (strcmp(ways[i].name, name) == 0)
+      buf_format(hint->out, " Without it: %s.", ways[i].without);
+}
+
 static void attribute_missing(struct hint *hint) {
   const char *type = json_get_text(hint->seen, "type");
   CLEANUP(buf_free) struct buf before = BUF_INIT(BUF_LINE);
   buf_format(&before, "Close names in %s: ", type ? type : "it");
   add_list(hint->out, buf_string(&before), json_get(hint->seen, "close"), ".");
+}
+
+static void import_failed(struct hint *hint) {
+  char name[NAME_SIZE];
+  const char *message = hint->source->evalue;
+  const char *missing =
+      message ? strstr(message, "issing optional dependency '") : NULL;
+  if (missing != NULL && quoted(missing, '\'', name))
+    dependency_missing(hint, name);
+  else
+    attribute_missing(hint);
 }
 
 /* The member's name for one of its keys and for all of them. */
@@ -170,7 +209,13 @@ static void file_missing(struct hint *hint) {
     buf_format(out, "%s is empty.", directory);
     return;
   }
-  buf_format(out, "%s has no %s.", directory, missing);
+  if (missing[0] == '/')
+    buf_format(out,
+               "There is no %s; the task's files are in the working "
+               "directory.",
+               missing);
+  else
+    buf_format(out, "%s has no %s.", directory, missing);
   add_list(out, " Close: ", json_get(seen, "close"), ".");
   add_list(out, " It holds: ", entries, "");
   if ((size_t)count > json_length(entries))
@@ -226,10 +271,30 @@ static void apply(struct hint *hint, const struct rule *rules, size_t count,
       buf_text(hint->out, rules[i].sentence);
 }
 
+/* The topic of the message; the network is often told by a cause only. */
+static enum hint_topic topic_of_error(const struct hint_source *source) {
+  const struct json *chain = json_get(source->probe, "chain");
+  enum hint_topic topic = hint_topic_of(source->evalue);
+  for (size_t i = 0; i < json_length(chain); i++)
+    if (hint_topic_of(json_get_text(json_at(chain, i), "text")) ==
+        HINT_TOPIC_NETWORK)
+      topic = HINT_TOPIC_NETWORK;
+  return topic;
+}
+
+/* A kernel that has a network, and did not reach a host all the same, is told
+ * nothing. */
+static const char *sentence_of(const struct hint_source *source,
+                               enum hint_topic topic) {
+  bool has_network = json_as_boolean(json_get(source->probe, "network"), false);
+  return hint_topic_sentence(
+      topic == HINT_TOPIC_NETWORK && has_network ? HINT_TOPIC_NONE : topic);
+}
+
 static void error_raised(struct hint *hint) {
   static const struct rule rules[] = {
       {"ModuleNotFoundError", module_missing, NULL},
-      {"ImportError", attribute_missing, NULL},
+      {"ImportError", import_failed, NULL},
       {"NameError", name_missing, NULL},
       {"UnboundLocalError", name_unbound, NULL},
       {"AttributeError", attribute_missing, NULL},
@@ -254,7 +319,16 @@ static void error_raised(struct hint *hint) {
        "Look at the effects of the code before it is run again. If other cells "
        "get no reply either, restart the kernel: POST to this task's restart."},
   };
-  apply(hint, rules, COUNT_OF(rules), hint->source->ename);
+  const struct hint_source *source = hint->source;
+  enum hint_topic topic = topic_of_error(source);
+  if (topic == HINT_TOPIC_NETWORK || topic == HINT_TOPIC_LOOP)
+    buf_text(hint->out, sentence_of(source, topic));
+  else
+    apply(hint, rules, COUNT_OF(rules), source->ename);
+  if (hint->out->length == 0 && topic == HINT_TOPIC_NONE)
+    topic = hint_topic_of_outputs(source->outputs);
+  if (hint->out->length == 0)
+    buf_text(hint->out, sentence_of(source, topic));
 }
 
 /* The line's number or its text. */
@@ -277,7 +351,7 @@ static void timed_out(struct hint *hint) {
   buf_text(out, " was reached");
   add_running_line(out, source->running_line);
   buf_text(out, source->state_kept
-                    ? ". What was assigned before is still there."
+                    ? ". What the cell assigned until then is still there."
                     : ". The code did not let itself be interrupted, so the "
                       "variables are lost; files are kept.");
   buf_text(out, " Split the work into several cells, make it smaller, or ask "
@@ -347,4 +421,9 @@ int hint_compose(const struct hint_source *source, struct buf *out) {
   /* A fragment that starts with a blank stands alone. */
   const char *start = buf_string(&text) + strspn(buf_string(&text), " ");
   return ansi_strip(start, strlen(start), out);
+}
+
+const char *hint_of_outputs(const struct json *outputs) {
+  const char *sentence = hint_topic_sentence(hint_topic_of_outputs(outputs));
+  return *sentence != '\0' ? sentence : NULL;
 }

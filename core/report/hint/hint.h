@@ -16,7 +16,8 @@ struct hint_source {
   /* What the probe (hint_probe_expression, evaluated silently in the kernel
    * after an error) saw, or NULL. Its shape is the business of this room. */
   const struct json *probe;
-  bool packages_allowed; /* installing is possible */
+  const struct json *outputs; /* of the run, nbformat array; or NULL */
+  bool packages_allowed;      /* installing is possible */
   bool state_kept;
   int64_t wall_ms, timeout_ms;
   int64_t memory_peak, memory_limit; /* bytes; 0 unknown */
@@ -28,8 +29,13 @@ struct hint_source {
  * sklearn → scikit-learn, PIL → pillow, yaml → pyyaml, bs4 → beautifulsoup4 …)
  * and whether it can be installed; NameError, KeyError, AttributeError give
  * close names that exist; FileNotFoundError lists the directory; timeout, oom,
- * kernel_died say what survived and what to do. */
+ * kernel_died say what survived and what to do. Whatever the class: that there
+ * is no network, that nothing can be installed, that an event loop runs. */
 int hint_compose(const struct hint_source *source, struct buf *out);
+
+/* A hint for a run that ended ok: what it printed says that something failed
+ * (pip, a download, Octave's error()). Static; NULL when there is none. */
+const char *hint_of_outputs(const struct json *outputs);
 
 /* One expression for user_expressions that, evaluated after an error, gives a
  * text whose repr carries the JSON of the probe; NULL for languages and classes

@@ -1,6 +1,7 @@
 #include "core/report/traceback/stack.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 
 #include "core/report/traceback/cursor.h"
 
@@ -21,28 +22,47 @@ static bool names_cell(struct cursor name) {
   return found < name.end && isdigit((unsigned char)*found);
 }
 
-/* The N of `  File "…/ipykernel_12/34.py", line N in f`, or -1. */
-static int64_t cell_line(struct cursor line) {
+/* The N of `  File "…/ipykernel_12/34.py", line N in f` and the file; 0 for
+ * any other line. */
+static int64_t cell_line(struct cursor line, struct cursor *file) {
   int64_t number;
   if (!cursor_take(&line, "  File \""))
-    return -1;
-  struct cursor name = {line.at, cursor_find(&line, "\", line ")};
-  if (name.end == NULL || !names_cell(name))
-    return -1;
-  line.at = name.end + strlen("\", line ");
-  return cursor_take_number(&line, &number) && number > 0 ? number : -1;
+    return 0;
+  *file = (struct cursor){line.at, cursor_find(&line, "\", line ")};
+  if (file->end == NULL || !names_cell(*file))
+    return 0;
+  line.at = file->end + strlen("\", line ");
+  return cursor_take_number(&line, &number) ? number : 0;
+}
+
+/* The outermost cell of the last dump; where its dump starts. */
+static bool find_cell(struct cursor rest, const char **dump,
+                      struct cursor *file) {
+  bool found = false;
+  *dump = rest.at;
+  while (rest.at < rest.end) {
+    const char *start = rest.at;
+    struct cursor line = cursor_take_line(&rest), name;
+    if (is_heading(line)) {
+      *dump = start;
+      found = false;
+    } else if (cell_line(line, &name) > 0) {
+      *file = name;
+      found = true;
+    }
+  }
+  return found;
 }
 
 int64_t stack_running_line(const char *text, size_t length) {
-  struct cursor rest = {text, text + length};
-  int64_t running = -1;
+  struct cursor rest = {text, text + length}, file, name;
+  if (!find_cell(rest, &rest.at, &file))
+    return -1;
   while (rest.at < rest.end) {
-    struct cursor line = cursor_take_line(&rest);
-    if (is_heading(line))
-      running = -1;
-    int64_t number = cell_line(line);
-    if (number > 0)
-      running = number;
+    int64_t line = cell_line(cursor_take_line(&rest), &name);
+    if (line > 0 && cursor_rest(&name) == cursor_rest(&file) &&
+        memcmp(name.at, file.at, cursor_rest(&file)) == 0)
+      return line;
   }
-  return running;
+  return -1;
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The line of the running cell in the last dump of `text`: that of the
- * outermost frame whose file is a cell ("…/ipykernel_<pid>/<hash>.py" or
+/* The line of the running cell in the last dump of `text`: the innermost in the
+ * file of the outermost cell ("…/ipykernel_<pid>/<hash>.py" or
  * "<ipython-input-…>"), since frames inside it may be functions of earlier
  * cells. -1 when no cell is on the stack. Format: "most recent call first",
  * `  File "NAME", line N in FUNCTION` (docs.python.org, faulthandler). */

@@ -24,6 +24,22 @@ static bool is_python(const struct traceback_source *source) {
          strcasecmp(source->language, "python") == 0;
 }
 
+/* Kernels of shells name no class and tell the exit status as the message. */
+static void spell_status(const struct traceback_source *source,
+                         const struct buf *ename, struct buf *evalue) {
+  static const char *const shells[] = {"bash", "sh", "zsh", "fish"};
+  const char *status = buf_string(evalue);
+  if (ename->length > 0 || *status == '\0' ||
+      status[strspn(status, "0123456789")] != '\0')
+    return;
+  for (size_t i = 0; i < COUNT_OF(shells); i++)
+    if (source->language != NULL && strcmp(source->language, shells[i]) == 0) {
+      CLEANUP(mem_free_pointer) char *number = buf_take(evalue);
+      buf_format(evalue, "exit status %s", number);
+      return;
+    }
+}
+
 static void trim_end(struct buf *text) {
   while (text->length > 0 && strchr(" \t\n", text->data[text->length - 1]))
     buf_truncate(text, text->length - 1);
@@ -285,6 +301,7 @@ static struct json *start_report(const struct traceback_source *source,
   struct json *report = json_object();
   take_plain(source->error, "ename", NAME_LIMIT, &ename);
   take_plain(source->error, "evalue", MESSAGE_LIMIT, &evalue);
+  spell_status(source, &ename, &evalue);
   if (is_python(source)) {
     chain_read_python(json_get(source->error, "traceback"), chain);
     if (is_syntax_error(buf_string(&ename)) &&

@@ -4,6 +4,7 @@
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
+#include "core/report/hint/hint.h"
 #include "core/report/text.h"
 #include "core/run/collect/artifacts.h"
 #include "core/run/collect/collect.h"
@@ -19,6 +20,9 @@ static struct text_source source_of(const struct collect *collect,
       .images = outcome->images,
       .files = outcome->files,
       .error = outcome->error,
+      .late = collect->session->known->late.list,
+      .hint = outcome->error == NULL ? hint_of_outputs(outcome->outputs) : NULL,
+      .died = outcome->died,
       .kernel_state = outcome->died ? "lost" : record->kernel_state,
       .kernel_reason =
           outcome->died ? outcome->kernel_reason : record->kernel_reason,
