@@ -17,7 +17,7 @@
  *                     /connection.json      and the ipc sockets that it names
  *                     /stack.txt, setup.txt written by ipykernel/setup
  *        /shims/<id>/                       the keeper's own, 0700:
- *                   /log.0, log.1, exit
+ *                   /log.0, log.1, exit, asked
  *        /turns/<task>.lock                 held by whoever runs a cell
  *        /zygote/                           caches of the zygotes' libraries
  *
@@ -60,5 +60,6 @@
 /* In a shim's directory. */
 #define LAYOUT_LOG "log" /* ".0" and ".1", see core/process/log_ring.h */
 #define LAYOUT_EXIT "exit"
+#define LAYOUT_ASKED "asked" /* which end was asked for, and why */
 
 #endif

@@ -57,7 +57,10 @@ const struct conf_key conf_keys[] = {
     KEY("kernels", kernelspec_path, CONF_PATHS, 0, LINE, "", NULL,
         "More directories of kernelspecs, looked through first."),
     KEY("kernels", max_kernels, CONF_INTEGER, 1, 100000, "64", NULL,
-        "Kernels alive at once; a run beyond that is answered with 503."),
+        "Kernels alive at once. For a task that needs one more, the idle "
+        "kernel "
+        "that was used least recently ends; while all are in use, its run is "
+        "answered with 503."),
     KEY("kernels", start_timeout, CONF_DURATION, 0.1, HOUR, "60", NULL,
         "How long a kernel may take until it answers."),
     KEY("kernels", idle_timeout, CONF_DURATION, 0, 365 * DAY, "3600", NULL,

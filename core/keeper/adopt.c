@@ -125,7 +125,8 @@ static void end_stray(struct keeper *keeper, const struct shim_found *shim) {
                                  .directory = directory};
   struct kernel *kernel = registry_add(keeper, &record, shim->pid, shim->start);
   registry_discard(kernel);
-  log_warning("kernel %s is in no table: it is ended", shim->id);
+  log_warning("kernel %s is %s: it is ended", shim->id,
+              keeper->store == NULL ? "found" : "in no table");
 }
 
 /* What was written down of it tells what is left. */
@@ -161,13 +162,14 @@ static void sweep(struct keeper *keeper, int parent) {
 int adopt_all(struct keeper *keeper, struct err *err) {
   CLEANUP(shims_free) struct shims shims = {0};
   if (find_shims(keeper, &shims, err) < 0 ||
-      adopt_rows(keeper, &shims, err) < 0)
+      (keeper->store != NULL && adopt_rows(keeper, &shims, err) < 0))
     return -1;
   for (size_t i = 0; i < shims.count; i++)
     if (!shims.list[i].known)
       end_stray(keeper, &shims.list[i]);
   sweep(keeper, keeper->places.kernels);
-  sweep(keeper, keeper->places.shims);
+  if (keeper->store != NULL)
+    sweep(keeper, keeper->places.shims);
   jail_host_sweep(keeper->jails);
   return 0;
 }

@@ -118,14 +118,32 @@ static int watch_signals(struct keeper *keeper, struct loop_source *source,
   return loop_add(&keeper->loop, source, err);
 }
 
+/* For those who look into the registry only: kernels are looked after all the
+ * same. When to try again. */
+static int64_t record_start(struct keeper *keeper) {
+  struct err err = {0};
+  int64_t pid = getpid(), now = clock_monotonic_ns();
+  if (keeper->instance_at == KEEPER_NEVER || now < keeper->instance_at)
+    return keeper->instance_at;
+  store_set_patience(KEEPER_PATIENCE_NS);
+  if (store_instance_start(keeper->store, keeper->instance, "cellpost-keeper",
+                           pid, process_start_time(pid), &err) >= 0)
+    return keeper->instance_at = KEEPER_NEVER;
+  if (err.kind == ERR_UNAVAILABLE)
+    return keeper->instance_at = now + CLOCK_S;
+  log_warning("this start cannot be recorded: %s", err.text);
+  return keeper->instance_at = KEEPER_NEVER;
+}
+
 /* Ends first, then those who wait for them, then what time asks for. */
 static void run(struct keeper *keeper, bool until_empty) {
   while (!keeper->done) {
-    int64_t next = registry_turn(keeper);
-    verbs_turn(keeper);
+    registry_turn(keeper);
+    int64_t next = verbs_turn(keeper);
     next = clock_sooner(next, registry_turn(keeper));
     if (keeper->done || (until_empty && keeper->kernels == NULL))
       return;
+    next = clock_sooner(next, record_start(keeper));
     next = clock_sooner(next, cull_turn(keeper));
     next = clock_sooner(next, zygote_turn(keeper));
     next = clock_sooner(next, spare_turn(keeper));
@@ -215,21 +233,27 @@ static int survey_host(struct keeper *keeper, struct err *err) {
   return result;
 }
 
-/* For those who look into the registry only: kernels are looked after all the
- * same. */
-static void record_start(struct keeper *keeper) {
-  struct err err = {0};
-  int64_t pid = getpid();
-  id_new(keeper->instance);
-  if (store_instance_start(keeper->store, keeper->instance, "cellpost-keeper",
-                           pid, process_start_time(pid), &err) < 0)
-    log_warning("this start cannot be recorded: %s", err.text);
-}
-
 static void record_end(struct keeper *keeper) {
   struct err err = {0};
-  if (store_instance_end(keeper->store, keeper->instance, &err) < 0)
+  if (keeper->store != NULL &&
+      store_instance_end(keeper->store, keeper->instance, &err) < 0)
     log_warning("this end cannot be recorded: %s", err.text);
+}
+
+/* To end all kernels neither the database nor a whole jail is needed. */
+static int open_all(struct keeper *keeper, bool stop_kernels, struct err *err) {
+  const struct conf *conf = keeper->conf;
+  if (survey_host(keeper, err) < 0 && (!stop_kernels || keeper->jails == NULL))
+    return -1;
+  id_new(keeper->instance);
+  if (store_open(keeper->places.database, conf->sync, &keeper->store, err) <
+      0) {
+    if (!stop_kernels)
+      return -1;
+    log_warning("%s", err->text);
+    keeper->instance_at = KEEPER_NEVER;
+  }
+  return loop_open(&keeper->loop, err);
 }
 
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
@@ -238,13 +262,9 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   if (places_open(conf, &keeper.places, err) < 0)
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
-  int result = -1;
-  if (survey_host(&keeper, err) >= 0 &&
-      store_open(keeper.places.database, conf->sync, &keeper.store, err) >= 0 &&
-      loop_open(&keeper.loop, err) >= 0) {
-    record_start(&keeper);
+  int result = open_all(&keeper, stop_kernels, err);
+  if (result >= 0)
     result = serve(&keeper, stop_kernels, err);
-  }
   server_close(&keeper);
   spare_close(&keeper);
   zygote_close(&keeper);
@@ -252,7 +272,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   registry_close(&keeper);
   jail_host_close(keeper.jails);
   loop_close(&keeper.loop);
-  if (result == 0)
+  if (result >= 0)
     record_end(&keeper);
   store_close(keeper.store);
   places_close(&keeper.places);

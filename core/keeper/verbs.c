@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/keeper/cull.h"
 #include "core/keeper/kernels/ending.h"
 #include "core/keeper/kernels/registry.h"
 #include "core/keeper/launch/spare.h"
 #include "core/keeper/launch/start.h"
 #include "core/process/process.h"
+#include "core/store/task.h"
 
 struct waiter;
 typedef bool condition(struct keeper *keeper, const struct waiter *waiter);
@@ -59,30 +62,72 @@ static void answer_kernel(struct client *client, const struct kernel *kernel,
   client_answer(client, &told);
 }
 
+static bool is_listed(struct keeper *keeper, const struct waiter *waiter) {
+  const struct kernel *kernel =
+      registry_find_task(keeper, waiter->request.task);
+  return kernel == NULL || kernel->listed;
+}
+
+static void answer_new(struct keeper *keeper, struct client *client,
+                       const struct control_request *request) {
+  const struct kernel *kernel = registry_find_task(keeper, request->task);
+  if (kernel == NULL)
+    refuse(client, ERR_UNAVAILABLE, "the kernel ended as soon as it began");
+  else
+    answer_kernel(client, kernel, true);
+}
+
+/* The app looks the kernel up in the registry: its row comes first. */
 static void start_new(struct keeper *keeper, struct client *client,
                       const struct control_request *request) {
   struct err err = {0};
   struct kernel *kernel = NULL;
-  size_t count = registry_count(keeper);
-  if (keeper->closing)
-    err_set(&err, ERR_UNAVAILABLE, "the keeper is ending");
-  else if (count >= (size_t)keeper->conf->max_kernels)
-    err_set(&err, ERR_UNAVAILABLE,
-            "%zu kernels run already, and no more than %lld may (max_kernels): "
-            "delete a task that is not needed, or try again later",
-            count, (long long)keeper->conf->max_kernels);
-  else
-    start_kernel(keeper, request->task, &kernel, &err);
+  int result = start_kernel(keeper, request->task, &kernel, &err);
   log_set_task(request->task);
-  if (kernel != NULL) {
+  if (result >= 0)
     log_info("kernel %s started, pid %d", kernel->id,
              (int)kernel->process.kernel_pid);
-    answer_kernel(client, kernel, true);
-  } else {
+  else
     log_warning("no kernel started: %s", err.text);
+  log_set_task(NULL);
+  if (result < 0)
+    client_refuse(client, &err);
+  else if (kernel->listed)
+    answer_kernel(client, kernel, true);
+  else
+    wait_until(keeper, client, request, is_listed, answer_new);
+}
+
+static bool has_room(struct keeper *keeper, const struct waiter *waiter) {
+  (void)waiter;
+  return registry_count(keeper) < (size_t)keeper->conf->max_kernels;
+}
+
+static action start;
+
+/* At the limit the kernel that has been idle for longest gives way. */
+static void start_when_there_is_room(struct keeper *keeper,
+                                     struct client *client,
+                                     const struct control_request *request) {
+  struct err err = {0};
+  CLEANUP(task_record_free) struct task_record task = {0};
+  size_t count = registry_count(keeper);
+  if (keeper->closing)
+    refuse(client, ERR_UNAVAILABLE, "the keeper is ending");
+  else if (count < (size_t)keeper->conf->max_kernels)
+    start_new(keeper, client, request);
+  else if (task_get(keeper->store, request->task, &task, &err) < 0)
+    client_refuse(client, &err);
+  else if (cull_make_room(keeper))
+    wait_until(keeper, client, request, has_room, start);
+  else {
+    err_set(&err, ERR_UNAVAILABLE,
+            "%zu kernels run already, all of them in use, and no more than "
+            "%lld may (max_kernels): delete a task that is not needed, or try "
+            "again later",
+            count, (long long)keeper->conf->max_kernels);
     client_refuse(client, &err);
   }
-  log_set_task(NULL);
 }
 
 static bool may_stay(const struct kernel *kernel) {
@@ -92,15 +137,15 @@ static bool may_stay(const struct kernel *kernel) {
 static bool is_settled(struct keeper *keeper, const struct waiter *waiter) {
   const struct kernel *kernel =
       registry_find_task(keeper, waiter->request.task);
-  return kernel == NULL || may_stay(kernel);
+  return kernel == NULL || (may_stay(kernel) && kernel->listed);
 }
 
 static void start(struct keeper *keeper, struct client *client,
                   const struct control_request *request) {
   const struct kernel *kernel = registry_find_task(keeper, request->task);
   if (kernel == NULL)
-    start_new(keeper, client, request);
-  else if (may_stay(kernel))
+    start_when_there_is_room(keeper, client, request);
+  else if (may_stay(kernel) && kernel->listed)
     answer_kernel(client, kernel, false);
   else
     wait_until(keeper, client, request, is_settled, start);
@@ -249,6 +294,10 @@ static action *const actions[] = {
     [CONTROL_SHUTDOWN] = shutdown,
 };
 
+static bool is_late(const struct control_request *request) {
+  return request->deadline != 0 && clock_monotonic_ns() > request->deadline;
+}
+
 void verbs_handle(struct keeper *keeper, struct client *client,
                   const struct control_request *request) {
   actions[request->verb](keeper, client, request);
@@ -256,19 +305,28 @@ void verbs_handle(struct keeper *keeper, struct client *client,
 
 /* An action may add waiters: each round begins at the front and takes out one.
  */
-void verbs_turn(struct keeper *keeper) {
+int64_t verbs_turn(struct keeper *keeper) {
+  int64_t next = KEEPER_NEVER;
   struct waiter **place = &keeper->waiters;
   while (*place != NULL) {
     struct waiter *waiter = *place;
-    if (!waiter->until(keeper, waiter)) {
+    bool late = is_late(&waiter->request);
+    if (!late && !waiter->until(keeper, waiter)) {
+      if (waiter->request.deadline != 0)
+        next = clock_sooner(next, waiter->request.deadline + CLOCK_MS);
       place = &waiter->next;
       continue;
     }
     *place = waiter->next;
-    waiter->then(keeper, waiter->client, &waiter->request);
+    if (late)
+      refuse(waiter->client, ERR_TIMEOUT, "the request's time is over");
+    else
+      waiter->then(keeper, waiter->client, &waiter->request);
     free(waiter);
     place = &keeper->waiters;
+    next = KEEPER_NEVER;
   }
+  return next;
 }
 
 void verbs_abandon(struct keeper *keeper, const struct client *client) {

@@ -143,7 +143,7 @@ static int check_exists(struct db *db, const char *id, struct err *err) {
 
 int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
                    int64_t exit_code, int64_t signal, const char *reason,
-                   int64_t memory_peak, struct err *err) {
+                   int64_t memory_peak, int64_t ended_at, struct err *err) {
   CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
@@ -152,7 +152,7 @@ int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
                                        .exit_code = exit_code,
                                        .signal = signal,
                                        .reason = (char *)reason,
-                                       .ended_at = clock_wall_us(),
+                                       .ended_at = ended_at,
                                        .memory_peak = memory_peak};
   struct statement *statement = db_statement(write.db, "kernel_set_end");
   record_bind(statement, &kernel_shape, &record);
@@ -161,7 +161,7 @@ int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
     return -1;
   if (changed == 0)
     return check_exists(write.db, id, err) < 0 ? -1 : 0;
-  if (event_note(write.db, "kernel_event_ended", id, clock_wall_us(), err) < 0)
+  if (event_note(write.db, "kernel_event_ended", id, ended_at, err) < 0)
     return -1;
   return write_commit(&write, err);
 }

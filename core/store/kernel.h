@@ -57,10 +57,11 @@ void kernel_list_free(struct kernel_record *list, size_t count);
  * record->generation. With a process also writes an event. */
 int kernel_insert(struct store *store, struct kernel_record *record,
                   struct err *err);
-/* Ends a life once; a second end changes nothing. Also writes an event. */
+/* Ends a life once, at `ended_at` (wall clock); a second end changes nothing.
+ * Also writes an event. */
 int kernel_set_end(struct store *store, const char *id, enum kernel_end end,
                    int64_t exit_code, int64_t signal, const char *reason,
-                   int64_t memory_peak, struct err *err);
+                   int64_t memory_peak, int64_t ended_at, struct err *err);
 
 /* When the task last had a run (start or end), 0 if never; and whether one is
  * queued or running. For culling. */

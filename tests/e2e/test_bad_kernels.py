@@ -86,8 +86,13 @@ def test_a_kernelspec_that_is_not_there_is_refused(broken, task):
 
 def test_no_more_kernels_than_allowed(make_instance, task):
     service = make_instance({"kernels.max_kernels": 1})
-    service.post(f"{task}-1", "1")
+    run = service.send(f"{task}-1", "x = 1; import time; time.sleep(600)", wait=False).json()["run"]
+    service.wait_run(run, "running")
     response = service.send(f"{task}-2", "1")
     assert response.status_code == 503 and "max_kernels" in response.text
-    service.delete(f"{task}-1")
+    service.request("DELETE", f"/v1/runs/{run}")
+    service.wait_run(run)
     assert service.post(f"{task}-2", "1")["status"] == "ok"
+    answer = service.post(f"{task}-1", "'x' in dir()")
+    assert answer["result"]["text/plain"] == "False"
+    assert answer["kernel"]["state"] == "lost" and "needed its place" in answer["kernel"]["reason"]

@@ -1,6 +1,7 @@
 """cellpost-keeper with shell scripts in the kernels' place."""
 
 import concurrent.futures
+import contextlib
 import fcntl
 import json
 import os
@@ -8,6 +9,7 @@ import pathlib
 import select
 import signal
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -91,19 +93,50 @@ def test_twenty_tasks_at_the_same_moment_give_twenty_kernels(started):
     assert {row["task"] for row in rows} == set(tasks)
 
 
-def test_no_more_than_max_kernels(keeper):
+def three_tasks(keeper):
     keeper.script(SLEEPER)
     keeper.start(max_kernels=2)
     for task in "abc":
         keeper.task(task)
-    keeper.ask(verb="start", task="a")
-    keeper.ask(verb="start", task="b")
+    return [keeper.ask(verb="start", task=task) for task in "ab"]
+
+
+def test_no_more_than_max_kernels_in_use(keeper):
+    three_tasks(keeper)
+    for number, task in enumerate("ab"):
+        add_run(keeper, "running", int(time.time() * 1e6), task=task, number=number)
     with pytest.raises(Refused, match="2 kernels run already.*max_kernels") as refused:
         keeper.ask(verb="start", task="c")
     assert refused.value.kind == "unavailable"
     keeper.ask(verb="start", task="a")
     keeper.stop("a")
     assert keeper.ask(verb="start", task="c")["fresh"]
+
+
+def test_at_max_kernels_the_one_used_least_recently_gives_way(keeper):
+    a, b = three_tasks(keeper)
+    add_run(keeper, "ok", int(time.time() * 1e6), task="a", number=0)  # since b was started
+    assert keeper.ask(verb="start", task="c")["fresh"]
+    row = keeper.ended(b["id"])
+    assert row["ending"] == "culled"
+    assert row["reason"] == "Another task needed its place: no more than 2 kernels run at once (max_kernels)."
+    assert is_alive(a["pid"]) and not is_alive(b["pid"])
+    assert keeper.ask(verb="start", task="b")["generation"] == 2  # and a or c is gone
+
+
+def test_a_task_that_does_not_exist_takes_no_place(keeper):
+    a, b = three_tasks(keeper)
+    with pytest.raises(Refused):
+        keeper.ask(verb="start", task="nobody")
+    assert is_alive(a["pid"]) and is_alive(b["pid"])
+
+
+def test_who_has_the_turn_keeps_its_kernel(keeper):
+    a, b = three_tasks(keeper)
+    with (keeper.run / "turns" / "a.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        keeper.ask(verb="start", task="c")
+    assert is_alive(a["pid"]) and not is_alive(b["pid"])
 
 
 @pytest.mark.parametrize(
@@ -553,6 +586,91 @@ def test_a_kernel_that_cannot_be_recorded_does_not_run(started):
     assert started.ask(verb="start", task="demo")["generation"] == 1
 
 
+@contextlib.contextmanager
+def locked(keeper):
+    """Another program keeps the database's write lock."""
+    with contextlib.closing(sqlite3.connect(keeper.state / "cellpost.db", isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        yield
+        database.execute("ROLLBACK")
+
+
+def soon():
+    """A deadline, two seconds from now."""
+    return time.monotonic_ns() + 2_000_000_000
+
+
+def test_a_locked_database_delays_no_order(keeper):
+    keeper.script("trap 'echo got >> ints' INT; while :; do sleep 0.05; done")
+    keeper.start()
+    for task in "abc":
+        keeper.task(task)
+    a, b, c = (keeper.ask(verb="start", task=task) for task in "abc")
+    with locked(keeper):
+        began = time.monotonic()
+        keeper.ask(verb="interrupt", kernel=a["id"], deadline=soon())
+        wait_for((keeper.files("a") / "ints").exists, "the interrupt")
+        kill(b)
+        assert keeper.ask(verb="status", kernel=b["id"], deadline=soon())["signal"] == 9
+        keeper.stop("c", deadline=soon())
+        assert not is_alive(c["pid"])
+        assert time.monotonic() - began < 6
+        died = time.time() * 1e6
+        assert keeper.row(b["id"])["ended_at"] is None and keeper.row(c["id"])["ended_at"] is None
+    for kernel, ending in ((b, "signal"), (c, "stopped")):
+        row = keeper.ended(kernel["id"])
+        assert row["ending"] == ending and row["ended_at"] < died
+
+
+def test_a_start_waits_for_a_locked_database_and_its_kernel_is_found_again(started):
+    with locked(started):
+        with pytest.raises(Refused) as refused:
+            started.ask(verb="start", task="demo", deadline=soon())
+        assert refused.value.kind == "timeout"
+        assert started.sql("SELECT * FROM kernels") == []
+    wait_for(lambda: started.sql("SELECT * FROM kernels"), "the row")
+    kernel = started.ask(verb="start", task="demo")
+    assert kernel["generation"] == 1 and not kernel["fresh"] and is_alive(kernel["pid"])
+
+
+def test_an_end_during_a_lock_is_known_to_the_next_keeper(started):
+    kernel = started.ask(verb="start", task="demo")
+    with locked(started):
+        started.stop("demo")
+        started.end(signal.SIGKILL)
+    started.start()
+    assert started.ended(kernel["id"])["ending"] == "stopped"
+    wait_for(lambda: started.leftovers() == [], "nothing left")
+
+
+def test_an_order_that_comes_too_late_is_refused(started):
+    kernel = started.ask(verb="start", task="demo")
+    for request in ({"verb": "stop", "task": "demo", "end": "killed"}, {"verb": "interrupt", "kernel": kernel["id"]}):
+        with pytest.raises(Refused) as refused:
+            started.ask(**request, deadline=time.monotonic_ns() - 1)
+        assert refused.value.kind == "timeout"
+    assert is_alive(kernel["pid"])
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_corrupt_database_keeps_no_kernel_from_being_ended(started, alive):
+    kernel = started.ask(verb="start", task="demo")
+    if not alive:
+        started.end(signal.SIGKILL)
+    database = started.state / "cellpost.db"
+    for companion in ("-wal", "-shm"):
+        pathlib.Path(f"{database}{companion}").unlink(missing_ok=True)
+    database.write_bytes(b"no database" * 1000)
+    done = subprocess.run(started.command("--stop-kernels"), capture_output=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+    assert not is_alive(kernel["pid"])
+    assert running(str(started.directory)) == []
+    for companion in ("", "-wal", "-shm"):
+        pathlib.Path(f"{database}{companion}").unlink(missing_ok=True)
+    started.start()
+    wait_for(lambda: started.leftovers() == [], "nothing left")
+
+
 # Culling
 
 
@@ -566,16 +684,19 @@ def test_an_idle_kernel_is_culled(keeper):
     assert row["ended_at"] - row["started_at"] >= 400_000
 
 
-def add_run(keeper, status, at):
+def add_run(keeper, status, at, task="demo", number=1):
     keeper.sql(
-        "INSERT INTO instances (id, program, pid, pid_start, started_at) VALUES (?, 'test', 1, 1, 1)", "0" * 36
+        "INSERT OR IGNORE INTO instances (id, program, pid, pid_start, started_at) VALUES (?, 'test', 1, 1, 1)", "0" * 36
     )
     columns = {
-        "id": "1" * 36, "task": "demo", "number": 1, "code": "1", "code_sha256": "0" * 64, "silent": 0,
-        "caller": "test", "instance": "0" * 36, "queued_at": at, "started_at": at, "status": status,
+        "id": f"{number:036}", "task": task, "number": 1, "code": "1", "code_sha256": "0" * 64, "silent": 0,
+        "caller": "test", "instance": "0" * 36, "queued_at": at, "started_at": at, "status": "running",
     }  # fmt: skip
     marks = ", ".join("?" * len(columns))
     keeper.sql(f"INSERT INTO runs ({', '.join(columns)}) VALUES ({marks})", *columns.values())
+    if status != "running":
+        keeper.sql("UPDATE runs SET status = ?, end_number = ?, ended_at = ? WHERE id = ?", status, number + 1, at, columns["id"])
+        keeper.sql("INSERT OR IGNORE INTO chain (run, task, end_number, hash) VALUES (?, ?, ?, ?)", columns["id"], task, number + 1, "0" * 64)
 
 
 def wait_for_looks(keeper, task, count):

@@ -6,7 +6,12 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "core/keeper/cull.h"
 #include "core/keeper/kernels/ending.h"
 
@@ -56,14 +61,39 @@ static void only_some_ends_can_be_asked_for(void **state) {
 
 static void idle_is_counted_from_the_last_use(void **state) {
   (void)state;
-  assert_false(cull_is_idle(1000000, 0, 3000000, 2.0));
-  assert_true(cull_is_idle(1000000, 0, 3000001, 2.0));
-  assert_false(cull_is_idle(1000000, 2000000, 3000001, 2.0));
-  assert_true(cull_is_idle(1000000, 2000000, 4000001, 2.0));
-  assert_false(cull_is_idle(9000000, 2000000, 4000001, 2.0));
+  const int64_t now = 100 * CLOCK_S, wall = INT64_C(1700000000000000);
+  /* Nothing new in the table, whatever the clock on the wall says. */
+  assert_int_equal(cull_used_at(5, 70, 70, now, wall, 60), 5);
+  assert_int_equal(cull_used_at(5, 70, 70, now, wall + 3600000000, 60), 5);
+  /* A run since the last look. */
+  assert_int_equal(cull_used_at(5, 70, 71, now, wall, 60), now);
+  /* The first look: a second ago; an hour ago counts as half the timeout; a
+   * clock that was set back counts as now. */
+  assert_int_equal(cull_used_at(now, -1, wall - 1000000, now, wall, 60),
+                   now - CLOCK_S);
+  assert_int_equal(cull_used_at(now, -1, wall - 3600000000, now, wall, 60),
+                   now - 30 * CLOCK_S);
+  assert_int_equal(cull_used_at(now, -1, wall + 3600000000, now, wall, 60),
+                   now);
   assert_int_equal(cull_interval_ns(3600), 5 * CLOCK_S);
   assert_int_equal(cull_interval_ns(4), CLOCK_S);
   assert_int_equal(cull_interval_ns(0.01), CLOCK_S / 10);
+}
+
+static void what_was_asked_for_is_kept(void **state) {
+  (void)state;
+  char path[] = "/tmp/cellpost-test-XXXXXX", reason[256] = "";
+  assert_non_null(mkdtemp(path));
+  CLEANUP(mem_close_descriptor)
+  int directory = open(path, O_RDONLY | O_DIRECTORY);
+  assert_int_equal(ending_read_asked(directory, reason, sizeof reason),
+                   KERNEL_END_NONE);
+  ending_write_asked(directory, KERNEL_END_CULLED, "Two\nlines.");
+  assert_int_equal(ending_read_asked(directory, reason, sizeof reason),
+                   KERNEL_END_CULLED);
+  assert_string_equal(reason, "Two\nlines.");
+  unlinkat(directory, "asked", 0);
+  rmdir(path);
 }
 
 int main(void) {
@@ -72,6 +102,7 @@ int main(void) {
       cmocka_unit_test(who_asked_overrides_the_record),
       cmocka_unit_test(only_some_ends_can_be_asked_for),
       cmocka_unit_test(idle_is_counted_from_the_last_use),
+      cmocka_unit_test(what_was_asked_for_is_kept),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static int filled(void **state) {
   run = a_run("demo", "print(1)", id);
   carry_out(fixture, &run, RUN_KERNEL_DIED);
   OK(fixture, kernel_set_end(fixture->store, KERNEL_A, KERNEL_END_SIGNAL, -1,
-                             11, "it crashed", 99, err));
+                             11, "it crashed", 99, clock_wall_us(), err));
   struct kernel_record kernel = {.id = (char *)KERNEL_B,
                                  .task = (char *)"demo",
                                  .kernelspec = (char *)"python3"};

@@ -117,10 +117,11 @@ static void a_kernel_ends_once(void **state) {
   struct err *err = &fixture->err;
   struct kernel_record found, *list;
   size_t count;
-  OK(fixture, kernel_set_end(store, KERNEL_A, KERNEL_END_SIGNAL, -1, 9,
-                             "killed from outside", 5000, err));
   OK(fixture,
-     kernel_set_end(store, KERNEL_A, KERNEL_END_EXIT, 3, 0, "no", 1, err));
+     kernel_set_end(store, KERNEL_A, KERNEL_END_SIGNAL, -1, 9,
+                    "killed from outside", 5000, clock_wall_us(), err));
+  OK(fixture,
+     kernel_set_end(store, KERNEL_A, KERNEL_END_EXIT, 3, 0, "no", 1, 7, err));
   OK(fixture, kernel_get(store, KERNEL_A, &found, err));
   assert_int_equal(found.end, KERNEL_END_SIGNAL);
   assert_int_equal(found.exit_code, -1);
@@ -133,8 +134,9 @@ static void a_kernel_ends_once(void **state) {
   OK(fixture, kernel_list_alive(store, &list, &count, err));
   assert_int_equal(count, 0);
   kernel_list_free(list, count);
-  FAILS(fixture, ERR_NOT_FOUND,
-        kernel_set_end(store, KERNEL_B, KERNEL_END_EXIT, 0, 0, NULL, 0, err));
+  FAILS(
+      fixture, ERR_NOT_FOUND,
+      kernel_set_end(store, KERNEL_B, KERNEL_END_EXIT, 0, 0, NULL, 0, 5, err));
   fixture_expect(fixture,
                  "select group_concat(kind || ':' || (content ->> 'kernel'))"
                  " from events where kind like 'kernel.%'",

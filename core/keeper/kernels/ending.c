@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/buf.h"
+#include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
 
 static const struct {
@@ -113,4 +116,28 @@ struct ending ending_of(enum kernel_end asked, const char *reason,
     snprintf(ending.reason, sizeof ending.reason, "%s",
              *reason == '\0' ? default_reason(asked) : reason);
   return ending;
+}
+
+void ending_write_asked(int directory, enum kernel_end end,
+                        const char *reason) {
+  char text[320];
+  int length =
+      snprintf(text, sizeof text, "%s\n%s", kernel_end_name(end), reason);
+  struct iovec part = {text, (size_t)length};
+  if (directory >= 0)
+    fs_write_atomic(directory, LAYOUT_ASKED, 0600, &part, 1, FS_SYNC_NONE,
+                    NULL);
+}
+
+enum kernel_end ending_read_asked(int directory, char *reason, size_t size) {
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_LINE);
+  if (fs_read_file(directory, LAYOUT_ASKED, &text, NULL) < 0)
+    return KERNEL_END_NONE;
+  CLEANUP(mem_free_pointer) char *name = buf_take(&text);
+  char *rest = strchr(name, '\n');
+  if (rest == NULL)
+    return KERNEL_END_NONE;
+  *rest = '\0';
+  snprintf(reason, size, "%s", rest + 1);
+  return ending_parse(name);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/clock.h"
 #include "core/conf/conf.h"
 #include "core/control/control_message.h"
 #include "core/jail/host/jail_host.h"
@@ -12,8 +13,9 @@
 #include "core/keeper/kernels/places.h"
 #include "core/store/store.h"
 
-#define KEEPER_NEVER INT64_MAX /* as a deadline */
-#define KEEPER_ENDED_KEPT 64   /* ended kernels whose log's end is kept */
+#define KEEPER_NEVER INT64_MAX             /* as a deadline */
+#define KEEPER_PATIENCE_NS (20 * CLOCK_MS) /* for another's transaction */
+#define KEEPER_ENDED_KEPT 64 /* ended kernels whose log's end is kept */
 
 struct kernel;     /* registry.h */
 struct client;     /* server.h */
@@ -28,6 +30,7 @@ struct keeper {
   struct loop loop;
   struct store *store;
   char instance[ID_UUID_SIZE]; /* our row in the table `instances` */
+  int64_t instance_at;         /* when to try to write it; KEEPER_NEVER: done */
 
   struct kernel *kernels;
   uint64_t kernels_met; /* counts up with each that becomes a task's */

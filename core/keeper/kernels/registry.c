@@ -7,23 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/jail/watch/jail_notice.h"
 #include "core/keeper/kernels/ending.h"
-#include "core/process/log_ring.h"
 #include "core/process/process.h"
-#include "core/process/strays.h"
 
 /* Between a kernel's death and the moment that its shim has written down how it
  * died lie a few hundred microseconds. */
 #define PROBE_NS (2 * CLOCK_MS)
-#define RETRY_NS CLOCK_S          /* when the table cannot be written */
+#define LIST_NS (20 * CLOCK_MS)   /* when the table cannot be written */
+#define FAREWELL_NS (3 * CLOCK_S) /* likewise, when the keeper ends */
 #define FORCE_NS (3 * CLOCK_S)    /* beyond the grace, then the shim itself */
 #define SILENCE_NS (10 * CLOCK_S) /* of a shim whose kernel is dead */
 
@@ -40,14 +37,9 @@ static void watch(struct keeper *keeper, struct loop_source *source, pid_t pid,
   }
 }
 
-static int open_shim_directory(const struct kernel *kernel) {
-  return fs_open_beneath(kernel->keeper->places.shims, kernel->id,
-                         O_RDONLY | O_DIRECTORY, 0, NULL);
-}
-
 /* Of a kernel that we did not start ourselves. */
 static void adopt_jail(const struct kernel *kernel) {
-  CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
+  CLEANUP(mem_close_descriptor) int directory = registry_open_shim(kernel);
   if (directory >= 0)
     jail_host_adopt(kernel->keeper->jails, kernel->id, directory);
 }
@@ -63,6 +55,11 @@ struct kernel *registry_add(struct keeper *keeper,
   kernel->order = ++keeper->kernels_met;
   kernel->generation = record->generation;
   kernel->started_at = record->started_at;
+  kernel->memory_limit = record->memory_limit;
+  kernel->kernelspec = mem_copy_text(record->kernelspec);
+  kernel->listed = record->task == NULL || record->generation > 0;
+  kernel->used_at = clock_boot_ns();
+  kernel->last_run_at = -1;
   kernel->directory = mem_copy_text(record->directory);
   kernel->process = (struct shim_process){shim, shim_start, (pid_t)record->pid,
                                           record->pid_start};
@@ -113,10 +110,41 @@ bool registry_is_dead(const struct kernel *kernel) {
 
 void registry_give(struct kernel *kernel, const struct kernel_record *record) {
   snprintf(kernel->task, sizeof kernel->task, "%s", record->task);
+  free(kernel->kernelspec);
+  kernel->kernelspec = mem_copy_text(record->kernelspec);
   kernel->order = ++kernel->keeper->kernels_met;
-  kernel->generation = record->generation;
   kernel->started_at = record->started_at;
-  kernel->ended = kernel->recorded = false;
+  kernel->memory_limit = record->memory_limit;
+  kernel->used_at = clock_boot_ns();
+  kernel->ended = kernel->recorded = kernel->listed = false;
+}
+
+void registry_disown(struct kernel *kernel) {
+  *kernel->task = '\0';
+  kernel->ended = kernel->recorded = kernel->listed = true;
+  registry_signal_shim(kernel, SIGQUIT, NULL);
+}
+
+int registry_list(struct kernel *kernel, struct err *err) {
+  if (kernel->listed)
+    return 0;
+  struct kernel_record record = {
+      .id = kernel->id,
+      .task = kernel->task,
+      .kernelspec = kernel->kernelspec,
+      .pid = kernel->process.kernel_pid,
+      .pid_start = kernel->process.kernel_start,
+      .directory = kernel->directory,
+      .started_at = kernel->started_at,
+      .exit_code = -1,
+      .memory_limit = kernel->memory_limit,
+  };
+  store_set_patience(KEEPER_PATIENCE_NS);
+  if (kernel_insert(kernel->keeper->store, &record, err) < 0)
+    return err_wrap(err, "recording the kernel");
+  kernel->generation = record.generation;
+  kernel->listed = true;
+  return 0;
 }
 
 static int send_signal(int pidfd, int number, struct err *err) {
@@ -138,6 +166,8 @@ void registry_stop(struct kernel *kernel, enum kernel_end end,
       !registry_is_dead(kernel)) {
     kernel->asked = end;
     snprintf(kernel->asked_reason, sizeof kernel->asked_reason, "%s", reason);
+    CLEANUP(mem_close_descriptor) int directory = registry_open_shim(kernel);
+    ending_write_asked(directory, end, kernel->asked_reason);
     registry_signal_shim(kernel, SIGTERM, NULL);
   }
   if (kernel->force_at == 0)
@@ -151,199 +181,23 @@ void registry_discard(struct kernel *kernel) {
   registry_stop(kernel, KERNEL_END_STOPPED, "");
 }
 
-static void record_end(struct kernel *kernel) {
-  const struct control_kernel *last = kernel->last;
-  enum kernel_end end = KERNEL_END_EXIT;
-  while (strcmp(kernel_end_name(end), last->end) != 0)
-    end++;
-  struct err err = {0};
-  if (kernel_set_end(kernel->keeper->store, kernel->id, end, last->exit_code,
-                     last->signal, last->reason, last->memory_peak_bytes,
-                     &err) >= 0) {
-    kernel->recorded = true;
-    return;
-  }
-  log_error("the end of kernel %s cannot be recorded: %s", kernel->id,
-            err.text);
-  kernel->retry_at = clock_monotonic_ns() + RETRY_NS;
-}
-
-static void read_files(const struct kernel *kernel,
-                       struct control_kernel *ret) {
-  CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
-  if (directory < 0)
-    return;
-  log_ring_tail(directory, ret->stderr_tail, sizeof ret->stderr_tail);
-  struct jail_notice notice = jail_notice_read(directory);
-  ret->memory_tight_at = notice.memory_at;
-  ret->workspace_over_at = notice.workspace_at;
-}
-
-static void describe(const struct kernel *kernel, struct control_kernel *ret) {
-  memset(ret, 0, sizeof *ret);
-  snprintf(ret->id, sizeof ret->id, "%s", kernel->id);
-  snprintf(ret->directory, sizeof ret->directory, "%s", kernel->directory);
-  ret->generation = kernel->generation;
-  ret->pid = kernel->process.kernel_pid;
-  ret->pid_start = kernel->process.kernel_start;
-  ret->exit_code = -1;
-  ret->cpu_us = ret->memory_bytes = ret->memory_peak_bytes =
-      ret->memory_limit_bytes = -1;
-}
-
-/* record NULL: how it ended is not known and will not be. */
-static void finish(struct kernel *kernel, const struct exit_record *record) {
-  struct ending ending = ending_of(kernel->asked, kernel->asked_reason, record);
-  struct control_kernel *last = mem_new(sizeof *last);
-  describe(kernel, last);
-  snprintf(last->end, sizeof last->end, "%s", kernel_end_name(ending.end));
-  snprintf(last->reason, sizeof last->reason, "%s", ending.reason);
-  last->exit_code = ending.exit_code;
-  last->signal = ending.signal;
-  last->cpu_us = record == NULL ? -1 : record->cpu_us;
-  last->memory_peak_bytes = record == NULL ? 0 : record->memory_peak;
-  if (record != NULL && record->memory_limit > 0)
-    last->memory_limit_bytes = record->memory_limit;
-  read_files(kernel, last);
-  kernel->last = last;
-  kernel->ended = true;
-  if (kernel->asked == KERNEL_END_NONE)
-    kernel->force_at = 0;
-  record_end(kernel);
-  mem_close_descriptor(&kernel->turn);
-  log_set_task(kernel->task);
-  log_info("kernel %s ended: %s: %s", kernel->id, last->end, last->reason);
-  log_set_task(NULL);
-}
-
-static int read_record(const struct kernel *kernel, struct exit_record *ret) {
-  CLEANUP(mem_close_descriptor) int directory = open_shim_directory(kernel);
-  return directory < 0 ? -1 : exit_record_read(directory, ret, NULL);
-}
-
-/* Finds out how a dead kernel ended, if that can be told already. */
-static void settle(struct kernel *kernel) {
-  struct exit_record record;
-  if (kernel->ended)
-    return;
-  if (read_record(kernel, &record) == 0)
-    finish(kernel, &record);
-  else if (kernel->shim_end.descriptor < 0)
-    finish(kernel, NULL);
-}
-
 static void on_kernel_end(void *context) {
   struct kernel *kernel = context;
   loop_remove(&kernel->keeper->loop, &kernel->kernel_end);
-  settle(kernel);
-}
-
-static void remove_directories(struct kernel *kernel) {
-  struct err err = {0};
-  const struct places *places = &kernel->keeper->places;
-  if (jail_host_release(kernel->keeper->jails, kernel->id, &err) < 0)
-    log_warning("of kernel %s is left over: %s", kernel->id, err.text);
-  if (fs_remove_tree(places->kernels, kernel->id, &err) < 0 ||
-      fs_remove_tree(places->shims, kernel->id, &err) < 0)
-    log_warning("directories of kernel %s are left over: %s", kernel->id,
-                err.text);
-}
-
-/* A shim that did not end by itself has left things running. */
-static void clear(struct kernel *kernel) {
-  int status = -1;
-  if (kernel->process.pid > 0)
-    waitpid(kernel->process.pid, &status, WNOHANG);
-  if (status != 0) {
-    int left = strays_kill(kernel->directory);
-    if (left != 0)
-      log_error("%d processes of kernel %s cannot be killed", left, kernel->id);
-  }
-  loop_remove(&kernel->keeper->loop, &kernel->kernel_end);
-  settle(kernel);
-  remove_directories(kernel);
-  kernel->gone = true;
+  registry_settle(kernel);
 }
 
 static void on_shim_end(void *context) {
   struct kernel *kernel = context;
   loop_remove(&kernel->keeper->loop, &kernel->shim_end);
-  clear(kernel);
-}
-
-/* Of all its processes together, where they are counted. */
-static void tell_usage(const struct kernel *kernel,
-                       struct control_kernel *ret) {
-  struct cgroup_usage usage;
-  if (!jail_host_usage(kernel->keeper->jails, kernel->id, &usage))
-    return;
-  const struct {
-    int64_t *told, used;
-  } pairs[] = {{&ret->cpu_us, usage.cpu_us},
-               {&ret->memory_bytes, usage.memory},
-               {&ret->memory_peak_bytes, usage.memory_peak},
-               {&ret->memory_limit_bytes, usage.memory_limit}};
-  for (size_t i = 0; i < COUNT_OF(pairs); i++)
-    if (pairs[i].used >= 0)
-      *pairs[i].told = pairs[i].used;
-}
-
-void registry_tell(const struct kernel *kernel, struct control_kernel *ret) {
-  if (kernel->last != NULL) {
-    *ret = *kernel->last;
-    return;
-  }
-  describe(kernel, ret);
-  ret->alive = !registry_is_dead(kernel);
-  process_usage(ret->pid, &ret->cpu_us, &ret->memory_peak_bytes);
-  ret->memory_bytes = process_memory(ret->pid);
-  tell_usage(kernel, ret);
-  read_files(kernel, ret);
-}
-
-/* A kernel that has ended long ago, of which only the row is left. */
-static int tell_row(struct keeper *keeper, const char *id,
-                    struct control_kernel *ret, struct err *err) {
-  CLEANUP(kernel_record_free) struct kernel_record record = {0};
-  if (kernel_get(keeper->store, id, &record, err) < 0)
-    return -1;
-  memset(ret, 0, sizeof *ret);
-  snprintf(ret->id, sizeof ret->id, "%s", id);
-  snprintf(ret->directory, sizeof ret->directory, "%s",
-           record.directory == NULL ? "" : record.directory);
-  snprintf(ret->end, sizeof ret->end, "%s", kernel_end_name(record.end));
-  snprintf(ret->reason, sizeof ret->reason, "%s",
-           record.reason == NULL ? "" : record.reason);
-  ret->generation = record.generation;
-  ret->pid = record.pid;
-  ret->pid_start = record.pid_start;
-  ret->exit_code = record.exit_code;
-  ret->signal = record.signal;
-  ret->cpu_us = ret->memory_bytes = ret->memory_limit_bytes = -1;
-  ret->memory_peak_bytes = record.memory_peak == 0 ? -1 : record.memory_peak;
-  return 0;
-}
-
-int registry_tell_id(struct keeper *keeper, const char *id,
-                     struct control_kernel *ret, struct err *err) {
-  const struct kernel *kernel = registry_find(keeper, id);
-  if (kernel != NULL && *kernel->task != '\0') {
-    registry_tell(kernel, ret);
-    return 0;
-  }
-  for (size_t i = 0; i < KEEPER_ENDED_KEPT; i++) {
-    if (keeper->ended[i] == NULL || strcmp(keeper->ended[i]->id, id) != 0)
-      continue;
-    *ret = *keeper->ended[i];
-    return 0;
-  }
-  return tell_row(keeper, id, ret, err);
+  registry_clear(kernel);
 }
 
 static void kernel_free(struct kernel *kernel) {
   loop_remove(&kernel->keeper->loop, &kernel->kernel_end);
   loop_remove(&kernel->keeper->loop, &kernel->shim_end);
   mem_close_descriptor(&kernel->turn);
+  free(kernel->kernelspec);
   free(kernel->directory);
   free(kernel->last);
   free(kernel);
@@ -352,6 +206,8 @@ static void kernel_free(struct kernel *kernel) {
 /* Its last words are kept for a while: the log is removed with the kernel. */
 static void forget(struct kernel *kernel) {
   struct keeper *keeper = kernel->keeper;
+  if (kernel->recorded && keeper->store != NULL)
+    fs_remove_tree(keeper->places.shims, kernel->id, NULL);
   if (kernel->last != NULL) {
     free(keeper->ended[keeper->ended_next]);
     keeper->ended[keeper->ended_next] = MEM_STEAL(kernel->last);
@@ -363,7 +219,7 @@ static void forget(struct kernel *kernel) {
 /* A dead kernel whose shim does not say how it died: hung, or stopped by the
  * kernel itself, which may be of the same user. */
 static int64_t probe(struct kernel *kernel, int64_t now) {
-  settle(kernel);
+  registry_settle(kernel);
   if (kernel->ended)
     return KEEPER_NEVER;
   if (kernel->force_at == 0)
@@ -371,10 +227,28 @@ static int64_t probe(struct kernel *kernel, int64_t now) {
   return now + PROBE_NS;
 }
 
+/* Ends one that will never have a row. */
+static int64_t list(struct kernel *kernel, int64_t now) {
+  struct err err = {0};
+  if (now < kernel->retry_at)
+    return kernel->retry_at;
+  if (registry_list(kernel, &err) >= 0)
+    return KEEPER_NEVER;
+  kernel->retry_at = now + LIST_NS;
+  if (err.kind == ERR_UNAVAILABLE)
+    return kernel->retry_at;
+  log_error("kernel %s: %s", kernel->id, err.text);
+  registry_disown(kernel);
+  return KEEPER_NEVER;
+}
+
 static int64_t retry(struct kernel *kernel, int64_t now) {
   if (now >= kernel->retry_at)
-    record_end(kernel);
-  return kernel->recorded ? KEEPER_NEVER : kernel->retry_at;
+    registry_record_end(kernel);
+  if (!kernel->recorded)
+    return kernel->retry_at;
+  mem_close_descriptor(&kernel->turn);
+  return KEEPER_NEVER;
 }
 
 static int64_t force(struct kernel *kernel, int64_t now) {
@@ -389,14 +263,25 @@ static int64_t force(struct kernel *kernel, int64_t now) {
 static int64_t kernel_turn(struct kernel *kernel) {
   int64_t now = clock_monotonic_ns(), next = KEEPER_NEVER;
   if (kernel->shim_end.descriptor < 0 && !kernel->gone)
-    clear(kernel);
+    registry_clear(kernel);
+  if (!kernel->listed && !kernel->ended && kernel->asked == KERNEL_END_NONE)
+    next = list(kernel, now);
   if (!kernel->ended && kernel->kernel_end.descriptor < 0)
-    next = probe(kernel, now);
+    next = clock_sooner(next, probe(kernel, now));
   if (kernel->ended && !kernel->recorded)
     next = clock_sooner(next, retry(kernel, now));
   if (kernel->force_at != 0 && !kernel->gone)
     next = clock_sooner(next, force(kernel, now));
   return next;
+}
+
+/* A keeper that ends leaves what it cannot record to the next one. */
+static bool may_forget(struct kernel *kernel) {
+  if (!kernel->gone || kernel->recorded)
+    return kernel->gone;
+  if (kernel->keeper->closing && kernel->leave_at == 0)
+    kernel->leave_at = clock_monotonic_ns() + FAREWELL_NS;
+  return kernel->leave_at != 0 && clock_monotonic_ns() >= kernel->leave_at;
 }
 
 int64_t registry_turn(struct keeper *keeper) {
@@ -405,7 +290,7 @@ int64_t registry_turn(struct keeper *keeper) {
   while (*place != NULL) {
     struct kernel *kernel = *place;
     next = clock_sooner(next, kernel_turn(kernel));
-    if (kernel->gone && kernel->recorded) {
+    if (may_forget(kernel)) {
       *place = kernel->next;
       forget(kernel);
     } else {

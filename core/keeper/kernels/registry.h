@@ -1,6 +1,7 @@
 /* The kernels that the keeper watches, from their start (or adoption) until
  * nothing of them is left. Keeps the table `kernels` in step: an end is
- * recorded there before it is told. */
+ * recorded there before it is told, unless the database is locked: nothing here
+ * waits for it. */
 #ifndef CELLPOST_KEEPER_KERNELS_REGISTRY_H
 #define CELLPOST_KEEPER_KERNELS_REGISTRY_H
 
@@ -18,7 +19,9 @@ struct kernel {
   char task[ID_TASK_SIZE]; /* "": a stray, which has no row */
   uint64_t order;          /* keeper->kernels_met when it became its task's */
   int64_t generation;
-  int64_t started_at; /* wall clock, microseconds */
+  char *kernelspec;
+  int64_t started_at, ended_at; /* wall clock, microseconds */
+  int64_t memory_limit;
   char *directory;
   struct shim_process process;   /* pid 0: it has no shim (any more) */
   struct loop_source kernel_end; /* pidfds; -1 once seen */
@@ -29,10 +32,15 @@ struct kernel {
   char asked_reason[256];
   int64_t force_at; /* when the shim itself is killed; 0: not planned */
 
-  bool ended;    /* how it ended is known: see `last` */
-  bool recorded; /* … and is in the table */
-  bool gone;     /* nothing of it runs, its directories are removed */
-  int64_t retry_at;
+  int64_t used_at;     /* when it was last in use (CLOCK_BOOTTIME, ns) */
+  int64_t last_run_at; /* what the table said of that; -1: not looked yet */
+
+  bool listed;      /* the table has its row */
+  bool ended;       /* how it ended is known: see `last` */
+  bool recorded;    /* … and is in the table */
+  bool gone;        /* nothing of it runs, its directories are removed */
+  int64_t retry_at; /* when to try to write again */
+  int64_t leave_at; /* when to stop trying, since the keeper ends; or 0 */
   struct control_kernel *last; /* what a status answers once it has ended */
 };
 
@@ -49,13 +57,19 @@ struct kernel *registry_find(struct keeper *keeper, const char *id);
 struct kernel *registry_find_task(struct keeper *keeper, const char *task);
 size_t registry_count(const struct keeper *keeper); /* not ended */
 
+/* Writes its row, which has a generation then; nothing to do when it has one.
+ * ERR_UNAVAILABLE: the database is locked; the registry tries again. */
+int registry_list(struct kernel *kernel, struct err *err);
+
 /* True when its process has ended, though how may not be known yet. */
 bool registry_is_dead(const struct kernel *kernel);
 
 /* Of strays: whether the process has ended; ends it at once; makes it the
- * kernel of the record's task, which has been recorded. */
+ * kernel of the record's task, which has no row yet. */
 bool registry_is_over(const struct kernel *kernel);
 void registry_discard(struct kernel *kernel);
+/* Makes a kernel a stray, and ends it at once: it cannot have a row. */
+void registry_disown(struct kernel *kernel);
 void registry_give(struct kernel *kernel, const struct kernel_record *record);
 
 /* Asks it to end: SIGTERM, then the configured grace, then SIGKILL for all that
@@ -75,6 +89,17 @@ int registry_tell_id(struct keeper *keeper, const char *id,
  * those that are gone. Returns when to be called next (monotonic, or
  * KEEPER_NEVER). */
 int64_t registry_turn(struct keeper *keeper);
+
+/* Between the files of the registry. */
+int registry_open_shim(const struct kernel *kernel); /* its directory, or -1 */
+void registry_describe(const struct kernel *kernel, struct control_kernel *ret);
+void registry_read_files(const struct kernel *kernel,
+                         struct control_kernel *ret);
+/* Finds out how a dead kernel ended, if that can be told already. */
+void registry_settle(struct kernel *kernel);
+void registry_record_end(struct kernel *kernel);
+/* When the shim has ended, too: removes what is left. */
+void registry_clear(struct kernel *kernel);
 
 /* Forgets all; the kernels go on. */
 void registry_close(struct keeper *keeper);

@@ -213,33 +213,28 @@ static int run(const struct keeper *keeper, const struct launch *launch,
 }
 
 /* Watched first, so that it is ended and cleared away like any other when it
- * cannot be recorded. */
+ * cannot be recorded. A row that must wait for a locked database is written
+ * later. */
 static int enlist(struct keeper *keeper, const struct launch *launch,
                   const struct shim_process *process, struct kernel **ret,
                   struct err *err) {
-  struct kernel_record record = {
+  bool spare = launch->task == NULL;
+  const struct kernel_record record = {
       .id = (char *)launch->id,
-      .kernelspec = launch->spec->name,
+      .task = spare ? NULL : launch->task->id,
+      .kernelspec = spare ? launch->spec->name : launch->task->kernelspec,
       .pid = process->kernel_pid,
       .pid_start = process->kernel_start,
       .directory = launch->directory,
       .started_at = clock_wall_us(),
-      .exit_code = -1,
       .memory_limit = profile_memory_limit(keeper, launch->limits.memory),
   };
-  int result = 0;
-  if (launch->task != NULL) {
-    record.task = launch->task->id;
-    record.kernelspec = launch->task->kernelspec;
-    result = kernel_insert(keeper->store, &record, err);
-  }
-  if (result < 0)
-    record.task = NULL;
   struct kernel *kernel =
       registry_add(keeper, &record, process->pid, process->pid_start);
-  if (result < 0) {
-    registry_signal_shim(kernel, SIGQUIT, NULL);
-    return err_wrap(err, "recording the kernel");
+  struct err fault = {0};
+  if (registry_list(kernel, &fault) < 0 && fault.kind != ERR_UNAVAILABLE) {
+    registry_disown(kernel);
+    return err_set(err, fault.kind, "%s", fault.text);
   }
   *ret = kernel;
   return 0;

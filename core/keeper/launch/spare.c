@@ -178,26 +178,24 @@ static bool is_there(struct spare *spare, const char *files) {
              (ssize_t)strlen("here");
 }
 
+/* As in launch.c, a row that must wait for a locked database comes later. */
 static int give(struct spare *spare, int home, const struct task_record *task,
                 struct kernel *kernel, struct err *err) {
-  struct kernel_record record = {
-      .id = spare->id,
+  const struct kernel_record record = {
       .task = task->id,
       .kernelspec = task->kernelspec,
-      .pid = kernel->process.kernel_pid,
-      .pid_start = kernel->process.kernel_start,
-      .directory = kernel->directory,
       .started_at = clock_wall_us(),
-      .exit_code = -1,
       .memory_limit =
           profile_memory_limit(spare->keeper, spare->keeper->conf->memory),
   };
-  if (renameat(spare->keeper->places.spares, spare->id, home, LAYOUT_FILES) !=
-      0)
+  if (renameat(spare->keeper->places.spares, spare->id, home, LAYOUT_FILES) < 0)
     return err_errno(err, ERR_IO, errno, "its workspace cannot be moved");
-  if (kernel_insert(spare->keeper->store, &record, err) < 0)
-    return err_wrap(err, "recording the kernel");
   registry_give(kernel, &record);
+  struct err fault = {0};
+  if (registry_list(kernel, &fault) < 0 && fault.kind != ERR_UNAVAILABLE) {
+    registry_disown(kernel);
+    return err_set(err, fault.kind, "%s", fault.text);
+  }
   return 0;
 }
 
