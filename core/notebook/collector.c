@@ -4,35 +4,67 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/notebook/fold.h"
 #include "core/notebook/output_entry.h"
 #include "core/notebook/output_list.h"
 
-enum { MOST_UPDATES = 1024 };
+enum { MOST_UPDATES = 1024, MOST_WIDGETS = 256, MOST_KEPT = 1000 };
 
 struct pending_update {
   struct collector_update update;
   size_t size;
 };
 
+/* An Output widget, or, as the first one, the cell itself. */
+struct area {
+  char *comm;         /* comm_id of its model; NULL for the cell */
+  bool clear_pending; /* clear_output(wait=true) */
+  size_t place;       /* where its outputs stood when they were cleared */
+  uint64_t captures; /* number of its msg_id among all that were set; 0: none */
+};
+
 struct collector {
   struct output_list list;
-  bool clear_pending;             /* clear_output(wait=true) */
-  uint64_t received;              /* bytes */
+  struct area areas[1 + MOST_WIDGETS];
+  unsigned area_count;      /* the cell counts */
+  uint64_t captures;        /* how often a msg_id was set */
+  struct media_spill spill; /* its media's `output` is an entry's serial */
+  bool keeps;               /* spill is in use */
+  uint64_t received;        /* bytes */
   struct pending_update *updates; /* oldest first */
   size_t update_count;
   size_t update_bytes;
 };
 
+static size_t keep_evicted(void *context, const struct output_entry *entry);
+
 struct collector *collector_new(const struct output_limits *limits) {
   struct collector *collector = mem_new(sizeof *collector);
   collector->list.limits = *limits;
+  collector->list.evicted = keep_evicted;
+  collector->list.context = collector;
+  collector->area_count = 1;
   return collector;
+}
+
+void collector_keep_artifacts(struct collector *collector, int task_directory,
+                              const char *task, enum fs_sync sync) {
+  collector->keeps = true;
+  collector->spill = (struct media_spill){
+      .task_directory = task_directory,
+      .task = task,
+      .sync = sync,
+      .most = MOST_KEPT,
+  };
 }
 
 void collector_free(struct collector *collector) {
   if (collector == NULL)
     return;
   output_list_free(&collector->list);
+  media_spill_free(&collector->spill);
+  for (unsigned i = 1; i < collector->area_count; i++)
+    free(collector->areas[i].comm);
   for (size_t i = 0; i < collector->update_count; i++)
     collector_update_free(&collector->updates[i].update);
   free(collector->updates);
@@ -51,27 +83,53 @@ void collector_update_free(struct collector_update *update) {
   *update = (struct collector_update){NULL, NULL, NULL, false};
 }
 
-/* No mime value, and no text of an error, may take more than half of all. */
-static size_t value_limit(const struct collector *collector) {
-  const struct output_limits *limits = &collector->list.limits;
-  return limits->image_bytes < limits->bytes / 2 ? limits->image_bytes
-                                                 : limits->bytes / 2;
-}
-
 static size_t error_limit(const struct collector *collector) {
   return collector->list.limits.bytes / 8;
 }
 
-static void clear_if_pending(struct collector *collector) {
-  if (collector->clear_pending)
-    output_list_clear(&collector->list);
-  collector->clear_pending = false;
+/* The widget that captures: of several the one that began last. */
+static unsigned capturing(const struct collector *collector) {
+  unsigned area = 0;
+  for (unsigned i = 1; i < collector->area_count; i++)
+    if (collector->areas[i].captures > collector->areas[area].captures)
+      area = i;
+  return area;
 }
 
-static void append(struct collector *collector,
-                   const struct output_entry *entry) {
-  output_list_append(&collector->list, entry);
-  output_list_settle(&collector->list);
+/* The file of an output that is no more is not told of. */
+static void forget_kept(struct collector *collector, uint64_t serial) {
+  for (size_t i = 0; i < collector->spill.count; i++)
+    if (collector->spill.media[i].output == serial)
+      collector->spill.media[i].output = 0;
+}
+
+static void clear_area(struct collector *collector, unsigned area) {
+  struct output_list *list = &collector->list;
+  for (size_t i = 0; i < list->count && collector->spill.count > 0; i++)
+    if (area == 0 || list->entries[i].area == area)
+      forget_kept(collector, list->entries[i].serial);
+  size_t place = output_list_clear(list, area);
+  for (unsigned i = 1; i < collector->area_count && area == 0; i++)
+    collector->areas[i].place = SIZE_MAX;
+  collector->areas[area].place = place;
+}
+
+/* Puts the entry into the area that captures. */
+static struct output_entry *append(struct collector *collector,
+                                   struct output_entry *entry) {
+  entry->area = capturing(collector);
+  struct area *area = &collector->areas[entry->area];
+  struct output_entry *added =
+      output_list_append(&collector->list, entry, area->place);
+  area->place = SIZE_MAX;
+  return added;
+}
+
+static void clear_if_pending(struct collector *collector) {
+  unsigned area = capturing(collector);
+  if (collector->areas[area].clear_pending)
+    clear_area(collector, area);
+  collector->areas[area].clear_pending = false;
 }
 
 static bool add_stream(struct collector *collector,
@@ -87,18 +145,17 @@ static bool add_stream(struct collector *collector,
   clear_if_pending(collector);
   if (name == NULL)
     name = "stdout";
-  struct output_entry *last = output_list_last(list);
+  struct output_entry *last = output_list_last(list, capturing(collector));
   if (last == NULL || last->kind != OUTPUT_STREAM ||
       strcmp(last->name, name) != 0) {
     struct output_entry entry;
     output_entry_stream(&entry, name, list->limits.bytes);
-    output_list_append(list, &entry);
-    last = output_list_last(list);
+    last = append(collector, &entry);
   }
   size_t before = last->size;
   output_entry_write(last, json_text(text), length);
-  output_list_changed(list, list->count - 1, before);
-  output_list_settle(list);
+  output_list_changed(list, last, before, 0);
+  output_list_settle(list, last->serial);
   return true;
 }
 
@@ -140,51 +197,119 @@ static void note_update(struct collector *collector, const char *display_id,
   };
 }
 
-/* Puts the bundle into every output with that id. */
-static bool update_shown(struct collector *collector, const char *display_id,
-                         const struct output_entry *bundle) {
+/* Entries with that id, and the bytes of artifacts in them. */
+static size_t count_shown(const struct collector *collector,
+                          const char *display_id, size_t *artifacts) {
+  const struct output_list *list = &collector->list;
+  size_t count = 0;
+  *artifacts = 0;
+  for (size_t i = 0; i < list->count && display_id != NULL; i++) {
+    const struct output_entry *entry = &list->entries[i];
+    if (entry->display_id == NULL || strcmp(entry->display_id, display_id) != 0)
+      continue;
+    count++;
+    *artifacts += entry->artifacts;
+  }
+  return count;
+}
+
+/* Puts the bundle into every output with that id; the first one is told as the
+ * owner of its files. */
+static uint64_t update_shown(struct collector *collector,
+                             const char *display_id,
+                             const struct output_entry *bundle) {
   struct output_list *list = &collector->list;
-  bool any = false;
+  uint64_t first = 0;
   for (size_t i = 0; i < list->count; i++) {
     struct output_entry *entry = &list->entries[i];
     if (entry->display_id == NULL || strcmp(entry->display_id, display_id) != 0)
       continue;
-    size_t before = entry->size;
+    size_t text = entry->size, artifacts = entry->artifacts;
+    forget_kept(collector, entry->serial);
     json_free(entry->data);
     json_free(entry->metadata);
     entry->data = json_share(bundle->data);
     entry->metadata = json_share(bundle->metadata);
     entry->size = bundle->size;
-    output_list_changed(list, i, before);
-    any = true;
+    entry->artifacts = bundle->artifacts;
+    output_list_changed(list, entry, text, artifacts);
+    first = first == 0 ? entry->serial : first;
   }
-  return any;
+  return first;
 }
 
+/* Files that were stored since there were `from` of them are that entry's. */
+static void own_kept(struct collector *collector, size_t from,
+                     uint64_t serial) {
+  for (size_t i = from; i < collector->spill.count; i++)
+    collector->spill.media[i].output = serial;
+}
+
+/* Cleans a message's bundle, so that it fits into all outputs that will show
+ * it: those with the id, and one more. */
 static struct output_entry take_bundle(struct collector *collector,
                                        enum output_kind kind,
                                        const struct json *content) {
   struct output_entry entry = {.kind = kind, .execution_count = -1};
+  const struct output_limits *limits = &collector->list.limits;
+  size_t budget = limits->bytes > 2 * limits->image_bytes
+                      ? limits->bytes
+                      : 2 * limits->image_bytes;
+  size_t replaced;
+  size_t shown = count_shown(collector, display_id_of(content), &replaced);
+  size_t others = collector->list.artifacts - replaced;
+  const struct mimebundle_limits most = {
+      .text = limits->bytes / 2,
+      .artifact = limits->image_bytes,
+      .artifacts = others < budget ? (budget - others) / (shown + 1) : 0,
+      .keep = collector->keeps ? media_spill : NULL,
+      .context = &collector->spill,
+  };
   struct mimebundle_left_out left_out = {0, 0};
-  output_entry_bundle(&entry, content, value_limit(collector), &left_out);
+  output_entry_bundle(&entry, content, &most, &left_out);
   output_list_left_out(&collector->list, &left_out);
-  collector->received += entry.size + left_out.bytes;
+  collector->received +=
+      entry.size + entry.artifacts + entry.kept + left_out.bytes;
   return entry;
+}
+
+/* The artifacts of an output that goes for the caps' sake. */
+static size_t keep_evicted(void *context, const struct output_entry *entry) {
+  struct collector *collector = context;
+  size_t from = collector->spill.count, bytes = 0;
+  void *state = NULL;
+  const char *mime;
+  struct json *value;
+  while (collector->keeps && entry->artifacts > 0 &&
+         json_next(entry->data, &state, &mime, &value)) {
+    size_t length = json_text_length(value);
+    if (json_text(value) == NULL || !mimebundle_is_artifact(mime, length))
+      continue;
+    CLEANUP(mem_free_pointer)
+    char *address =
+        media_spill(&collector->spill, mime, json_text(value), length);
+    bytes += address == NULL ? 0 : length;
+  }
+  own_kept(collector, from, entry->serial);
+  return bytes;
 }
 
 static bool add_display(struct collector *collector, enum output_kind kind,
                         const struct json *content) {
   clear_if_pending(collector);
+  size_t kept = collector->spill.count;
   struct output_entry entry = take_bundle(collector, kind, content);
   if (kind == OUTPUT_RESULT)
     entry.execution_count = json_get_integer(content, "execution_count", -1);
   const char *display_id = display_id_of(content);
   if (display_id != NULL) {
-    if (!update_shown(collector, display_id, &entry))
+    if (update_shown(collector, display_id, &entry) == 0)
       note_update(collector, display_id, &entry, true);
     entry.display_id = mem_copy_text(display_id);
   }
-  append(collector, &entry);
+  uint64_t serial = append(collector, &entry)->serial;
+  own_kept(collector, kept, serial);
+  output_list_settle(&collector->list, serial);
   return true;
 }
 
@@ -201,14 +326,16 @@ static bool add_display_data(struct collector *collector,
 static bool add_update(struct collector *collector,
                        const struct json *content) {
   const char *display_id = display_id_of(content);
+  size_t kept = collector->spill.count;
   struct output_entry entry = take_bundle(collector, OUTPUT_DISPLAY, content);
-  bool shown =
-      display_id != NULL && update_shown(collector, display_id, &entry);
+  uint64_t shown =
+      display_id == NULL ? 0 : update_shown(collector, display_id, &entry);
+  own_kept(collector, kept, shown == 0 ? SIZE_MAX : shown);
   if (display_id != NULL)
-    note_update(collector, display_id, &entry, shown);
-  output_list_settle(&collector->list);
+    note_update(collector, display_id, &entry, shown != 0);
+  output_list_settle(&collector->list, shown);
   output_entry_free(&entry);
-  return shown;
+  return shown != 0;
 }
 
 static bool add_error(struct collector *collector, const struct json *content) {
@@ -218,17 +345,99 @@ static bool add_error(struct collector *collector, const struct json *content) {
   output_entry_error(&entry, content, error_limit(collector), &left_out);
   output_list_left_out(&collector->list, &left_out);
   collector->received += entry.size + left_out.bytes;
-  append(collector, &entry);
+  output_list_settle(&collector->list, append(collector, &entry)->serial);
   return true;
 }
 
 static bool clear_output(struct collector *collector,
                          const struct json *content) {
-  collector->clear_pending = json_as_boolean(json_get(content, "wait"), false);
-  if (collector->clear_pending || collector->list.count == 0)
+  unsigned area = capturing(collector);
+  struct area *cleared = &collector->areas[area];
+  cleared->clear_pending = json_as_boolean(json_get(content, "wait"), false);
+  if (cleared->clear_pending)
     return false;
-  output_list_clear(&collector->list);
+  size_t before = collector->list.count;
+  clear_area(collector, area);
+  return collector->list.count != before;
+}
+
+static struct area *find_area(struct collector *collector, const char *comm) {
+  for (unsigned i = 1; i < collector->area_count; i++)
+    if (strcmp(collector->areas[i].comm, comm) == 0)
+      return &collector->areas[i];
+  return NULL;
+}
+
+/* One that is not known was made in an earlier cell. With too many of them the
+ * newest are no areas: what they capture is the cell's. */
+static struct area *have_area(struct collector *collector, const char *comm) {
+  struct area *area = find_area(collector, comm);
+  if (area != NULL || collector->area_count > MOST_WIDGETS)
+    return area;
+  area = &collector->areas[collector->area_count++];
+  *area = (struct area){.comm = mem_copy_text(comm), .place = SIZE_MAX};
+  return area;
+}
+
+static bool set_outputs(struct collector *collector, struct area *area,
+                        const struct json *outputs) {
+  uint64_t before = area->captures;
+  size_t count = collector->list.count;
+  clear_area(collector, (unsigned)(area - collector->areas));
+  if (json_length(outputs) == 0)
+    return collector->list.count != count;
+  area->captures = ++collector->captures;
+  for (size_t i = 0; i < json_length(outputs); i++) {
+    const struct json *output = json_at(outputs, i);
+    const char *type = json_get_text(output, "output_type");
+    if (type != NULL && strncmp(type, "comm_", 5) != 0)
+      collector_add(collector, type, output);
+  }
+  area->captures = before;
   return true;
+}
+
+/* The state of a widget's model changes; only Output has a msg_id. While that
+ * is set, what answers the message with this id is the widget's; within a run
+ * there is no other message than its own. */
+static bool set_state(struct collector *collector, const char *comm,
+                      const struct json *state) {
+  const char *captured = json_get_text(state, "msg_id");
+  struct area *area = captured != NULL && *captured != '\0'
+                          ? have_area(collector, comm)
+                          : find_area(collector, comm);
+  if (area == NULL)
+    return false;
+  if (captured != NULL)
+    area->captures = *captured == '\0' ? 0 : ++collector->captures;
+  const struct json *outputs = json_get(state, "outputs");
+  return json_kind(outputs) == JSON_ARRAY &&
+         set_outputs(collector, area, outputs);
+}
+
+static bool open_comm(struct collector *collector, const struct json *content) {
+  const char *comm = json_get_text(content, "comm_id");
+  const struct json *state = json_get(json_get(content, "data"), "state");
+  const char *model = json_get_text(state, "_model_name");
+  if (comm == NULL || model == NULL || strcmp(model, "OutputModel") != 0 ||
+      have_area(collector, comm) == NULL)
+    return false;
+  return set_state(collector, comm, state);
+}
+
+static bool take_comm(struct collector *collector, const struct json *content) {
+  const char *comm = json_get_text(content, "comm_id");
+  const struct json *state = json_get(json_get(content, "data"), "state");
+  return comm != NULL && set_state(collector, comm, state);
+}
+
+static bool close_comm(struct collector *collector,
+                       const struct json *content) {
+  const char *comm = json_get_text(content, "comm_id");
+  struct area *area = comm == NULL ? NULL : find_area(collector, comm);
+  if (area != NULL)
+    area->captures = 0;
+  return false;
 }
 
 bool collector_add(struct collector *collector, const char *type,
@@ -240,6 +449,8 @@ bool collector_add(struct collector *collector, const char *type,
       {"stream", add_stream},         {"display_data", add_display_data},
       {"execute_result", add_result}, {"update_display_data", add_update},
       {"error", add_error},           {"clear_output", clear_output},
+      {"comm_open", open_comm},       {"comm_msg", take_comm},
+      {"comm_close", close_comm},
   };
   for (size_t i = 0; i < COUNT_OF(messages); i++)
     if (strcmp(messages[i].type, type) == 0)
@@ -253,11 +464,57 @@ void collector_add_page(struct collector *collector, const struct json *data) {
   add_display(collector, OUTPUT_DISPLAY, content);
 }
 
+static bool is_stderr(const struct output_entry *entry) {
+  return entry->kind == OUTPUT_STREAM && strcmp(entry->name, "stderr") == 0;
+}
+
+/* Folds what comes again and again in stderr, wherever in the run. */
+static void fold_stderr(const struct output_list *list, struct json *outputs) {
+  CLEANUP(fold_done) struct fold *fold = fold_new();
+  for (size_t i = 0; i < list->count; i++)
+    if (is_stderr(&list->entries[i])) {
+      const struct json *text = output_entry_text(&list->entries[i]);
+      fold_count(fold, json_text(text), json_text_length(text));
+    }
+  for (size_t i = 0; i < list->count && fold_is_needed(fold); i++)
+    if (is_stderr(&list->entries[i])) {
+      const struct json *text = output_entry_text(&list->entries[i]);
+      CLEANUP(buf_free) struct buf folded = BUF_INIT(BUF_NOTEBOOK);
+      fold_write(fold, json_text(text), json_text_length(text), &folded);
+      json_set(json_at(outputs, i), "text",
+               json_string_n(buf_string(&folded), folded.length));
+    }
+}
+
 struct json *collector_outputs(const struct collector *collector) {
+  const struct output_list *list = &collector->list;
   struct json *outputs = json_array();
-  for (size_t i = 0; i < collector->list.count; i++)
-    json_push(outputs, output_entry_json(&collector->list.entries[i]));
+  for (size_t i = 0; i < list->count; i++)
+    json_push(outputs, output_entry_json(&list->entries[i]));
+  fold_stderr(list, outputs);
   return outputs;
+}
+
+/* Where the output with that serial is; one that has gone is told of by the
+ * gap. */
+static size_t index_of(const struct output_list *list, uint64_t serial) {
+  for (size_t i = 0; i < list->count && serial != SIZE_MAX; i++)
+    if (list->entries[i].serial == serial)
+      return i;
+  return list->gap == 0 || serial == SIZE_MAX ? SIZE_MAX : list->gap - 1;
+}
+
+void collector_add_media(const struct collector *collector,
+                         struct media **media, size_t *count) {
+  const struct media_spill *spill = &collector->spill;
+  for (size_t i = 0; i < spill->count; i++) {
+    if (spill->media[i].output == 0)
+      continue;
+    *media = mem_grow(*media, *count + 1, sizeof **media);
+    struct media *added = &(*media)[(*count)++];
+    *added = spill->media[i];
+    added->output = index_of(&collector->list, spill->media[i].output);
+  }
 }
 
 bool collector_shows(const struct collector *collector,

@@ -12,16 +12,6 @@
 #include "core/notebook/mimebundle.h"
 #include "core/text/string.h"
 
-#define LONG_VALUE ((size_t)64 << 10)
-
-bool media_is_stored(const char *mime, size_t value_bytes) {
-  if (strcmp(mime, "text/plain") == 0)
-    return false;
-  return string_starts_with(mime, "image/") ||
-         strcmp(mime, "application/pdf") == 0 ||
-         strcmp(mime, "text/html") == 0 || value_bytes > LONG_VALUE;
-}
-
 /* The task's artifacts directory; made when it is missing. */
 static int open_artifacts(int task_directory, struct err *err) {
   return fs_make_and_open(task_directory, LAYOUT_ARTIFACTS, 0755, err);
@@ -61,6 +51,28 @@ static int store(int artifacts, const char *mime, const char *content,
   return 0;
 }
 
+/* Stores a value as it stands in a mimebundle: 1, or 0 when it should be base64
+ * and is not. */
+static int store_value(int artifacts, const char *mime, const char *value,
+                       size_t length, enum fs_sync sync, struct media *ret,
+                       struct err *err) {
+  CLEANUP(buf_free) struct buf decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
+  if (mimebundle_is_base64(mime)) {
+    if (crypto_base64_decode(value, length, &decoded) < 0 ||
+        decoded.length == 0)
+      return 0;
+    value = decoded.data;
+    length = decoded.length;
+  }
+  return store(artifacts, mime, value, length, sync, ret, err) < 0 ? -1 : 1;
+}
+
+static void add_media(struct media **list, size_t *count,
+                      const struct media *media) {
+  *list = mem_grow(*list, *count + 1, sizeof **list);
+  (*list)[(*count)++] = *media;
+}
+
 struct store_list {
   int task_directory;
   int artifacts; /* -1 until one is needed */
@@ -68,21 +80,6 @@ struct store_list {
   struct media *media;
   size_t count;
 };
-
-static int store_value(struct store_list *list, const char *mime,
-                       const char *content, size_t length, size_t output,
-                       struct err *err) {
-  if (list->artifacts < 0)
-    list->artifacts = open_artifacts(list->task_directory, err);
-  struct media media;
-  if (list->artifacts < 0 || store(list->artifacts, mime, content, length,
-                                   list->sync, &media, err) < 0)
-    return -1;
-  media.output = output;
-  list->media = mem_grow(list->media, list->count + 1, sizeof *list->media);
-  list->media[list->count++] = media;
-  return 0;
-}
 
 static int store_bundle(struct store_list *list, const struct json *data,
                         size_t output, struct err *err) {
@@ -93,18 +90,20 @@ static int store_bundle(struct store_list *list, const struct json *data,
     const char *text = json_text(value);
     size_t length = json_text_length(value);
     if (text == NULL || mimebundle_is_json(mime) || strlen(mime) >= MIME_SIZE ||
-        !media_is_stored(mime, length))
+        !mimebundle_is_artifact(mime, length))
       continue;
-    CLEANUP(buf_free) struct buf decoded = BUF_INIT(BUF_KERNEL_MESSAGE);
-    if (mimebundle_is_base64(mime)) {
-      if (crypto_base64_decode(text, length, &decoded) < 0 ||
-          decoded.length == 0)
-        continue;
-      text = decoded.data;
-      length = decoded.length;
-    }
-    if (store_value(list, mime, text, length, output, err) < 0)
+    if (list->artifacts < 0)
+      list->artifacts = open_artifacts(list->task_directory, err);
+    struct media media;
+    int stored = list->artifacts < 0
+                     ? -1
+                     : store_value(list->artifacts, mime, text, length,
+                                   list->sync, &media, err);
+    if (stored < 0)
       return -1;
+    media.output = output;
+    if (stored > 0)
+      add_media(&list->media, &list->count, &media);
   }
   return 0;
 }
@@ -125,6 +124,28 @@ int media_store(int task_directory, const struct json *outputs,
   *ret = list.media;
   *count = list.count;
   return 0;
+}
+
+char *media_spill(void *context, const char *mime, const char *value,
+                  size_t length) {
+  struct media_spill *spill = context;
+  struct media media;
+  if (spill->count >= spill->most || strlen(mime) >= MIME_SIZE)
+    return NULL;
+  CLEANUP(mem_close_descriptor)
+  int artifacts = open_artifacts(spill->task_directory, NULL);
+  if (artifacts < 0 || store_value(artifacts, mime, value, length, spill->sync,
+                                   &media, NULL) <= 0)
+    return NULL;
+  add_media(&spill->media, &spill->count, &media);
+  return mem_format("/" LAYOUT_TASKS "/%s/" LAYOUT_ARTIFACTS "/%s", spill->task,
+                    media.name);
+}
+
+void media_spill_free(struct media_spill *spill) {
+  free(spill->media);
+  spill->media = NULL;
+  spill->count = 0;
 }
 
 int media_store_text(int task_directory, const char *mime, const char *text,

@@ -23,11 +23,8 @@ struct media {
   size_t output;          /* index of the output it came from */
 };
 
-/* Which mime types of a mimebundle are stored as artifacts: image types, PDF,
- * HTML, and any string value over 64 KiB; text/plain never. Pure. */
-bool media_is_stored(const char *mime, size_t value_bytes);
-
-/* Stores every such value of `outputs` (an nbformat array) beneath the task's
+/* Stores every artifact (mimebundle_is_artifact) of `outputs` (an nbformat
+ * array) that is no JSON beneath the task's
  * directory (artifacts/ is made when missing; an artifact that exists already
  * is not written again). *ret is an array of *count entries in order of
  * appearance, one per output and type, freed with free() (NULL when there is
@@ -41,6 +38,24 @@ int media_store(int task_directory, const struct json *outputs,
 int media_store_text(int task_directory, const char *mime, const char *text,
                      size_t length, enum fs_sync sync, struct media *ret,
                      struct err *err);
+
+/* Artifacts that are stored while a run goes on, since they are too large to be
+ * kept among its outputs. */
+struct media_spill {
+  int task_directory; /* borrowed, and so is the next one */
+  const char *task;
+  enum fs_sync sync;
+  size_t most; /* so many are stored */
+  struct media *media;
+  size_t count;
+};
+
+/* Stores one as media_store does, JSON too, and adds it to the list. Gives its
+ * address (the caller's): "/tasks/<task>/artifacts/<name>"; NULL when it could
+ * not be stored. For mimebundle_limits.keep. */
+char *media_spill(void *spill, const char *mime, const char *value,
+                  size_t length);
+void media_spill_free(struct media_spill *spill);
 
 /* Gives the artifact `name` in the open directory artifacts/ the present time;
  * false when it is not there. */

@@ -34,6 +34,9 @@ bool mimebundle_is_base64(const char *mime) {
   return false;
 }
 
+/* A value longer than this is an artifact whatever its type. */
+#define LONG_VALUE ((size_t)64 << 10)
+
 static struct json *joined(const struct json *list) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   for (size_t i = 0; i < json_length(list); i++) {
@@ -82,35 +85,89 @@ struct json *mimebundle_cut_text(const char *text, size_t length, size_t limit,
   return json_string_n(buf_string(&kept), kept.length);
 }
 
-/* The bytes of a value: of a string its own, else of its JSON. */
-static size_t value_size(const struct json *value) {
-  if (json_kind(value) == JSON_STRING)
+/* The bytes of a value that was cleaned: of its text, or of its JSON. */
+static size_t value_size(const char *mime, const struct json *value) {
+  if (!mimebundle_is_json(mime))
     return json_text_length(value);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
   return json_write(value, &text) < 0 ? SIZE_MAX / 4 : text.length;
 }
 
-/* Adds the value unless it is too long; then a line in `notes` tells of it. */
-static size_t add_value(struct json *bundle, const char *mime,
-                        struct json *value, size_t limit, struct buf *notes,
-                        struct mimebundle_left_out *left_out) {
-  size_t size = value_size(value);
-  if (size <= limit) {
-    json_set(bundle, mime, value);
-    return size;
+bool mimebundle_is_artifact(const char *mime, size_t value_bytes) {
+  if (strcmp(mime, "text/plain") == 0)
+    return false;
+  return string_starts_with(mime, "image/") ||
+         strcmp(mime, "application/pdf") == 0 ||
+         strcmp(mime, "text/html") == 0 || value_bytes > LONG_VALUE;
+}
+
+/* A bundle that is being cleaned. */
+struct cleaning {
+  const struct mimebundle_limits *limits;
+  struct json *bundle;
+  struct buf notes; /* lines for text/plain */
+  struct mimebundle_size size;
+  struct mimebundle_left_out *left_out;
+};
+
+static void leave_out(struct cleaning *cleaning, const char *mime,
+                      size_t size) {
+  buf_format(&cleaning->notes, "[… %.80s of %zu bytes left out …]\n", mime,
+             size);
+  cleaning->left_out->values++;
+  cleaning->left_out->bytes += size;
+}
+
+static void add_text(struct cleaning *cleaning, const char *mime,
+                     const struct json *value, size_t size) {
+  size_t most = cleaning->limits->text, total = cleaning->size.text;
+  size_t left = total < 2 * most ? 2 * most - total : 0;
+  size_t room = left < most ? left : most;
+  struct json *kept = NULL;
+  if (size <= room)
+    kept = json_share(value);
+  else if (strcmp(mime, "text/plain") == 0)
+    kept = mimebundle_cut_text(json_text(value), json_text_length(value), room,
+                               cleaning->left_out);
+  else {
+    leave_out(cleaning, mime, size);
+    return;
   }
-  if (strcmp(mime, "text/plain") == 0) {
-    struct json *cut = mimebundle_cut_text(
-        json_text(value), json_text_length(value), limit, left_out);
-    json_set(bundle, mime, cut);
-    json_free(value);
-    return json_text_length(cut);
+  cleaning->size.text += size <= room ? size : json_text_length(kept);
+  json_set(cleaning->bundle, mime, kept);
+}
+
+static char *keep(const struct mimebundle_limits *limits, const char *mime,
+                  const struct json *value) {
+  if (limits->keep == NULL)
+    return NULL;
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_NOTEBOOK);
+  if (mimebundle_is_json(mime)) {
+    json_write(value, &text);
+    return limits->keep(limits->context, mime, buf_string(&text), text.length);
   }
-  buf_format(notes, "[… %.80s of %zu bytes left out …]\n", mime, size);
-  left_out->values++;
-  left_out->bytes += size;
-  json_free(value);
-  return 0;
+  return limits->keep(limits->context, mime, json_text(value),
+                      json_text_length(value));
+}
+
+static void add_artifact(struct cleaning *cleaning, const char *mime,
+                         const struct json *value, size_t size) {
+  const struct mimebundle_limits *limits = cleaning->limits;
+  size_t on_disk = mimebundle_is_base64(mime) ? size / 4 * 3 : size;
+  if (on_disk <= limits->artifact &&
+      size + cleaning->size.artifacts <= limits->artifacts) {
+    json_set(cleaning->bundle, mime, json_share(value));
+    cleaning->size.artifacts += size;
+    return;
+  }
+  CLEANUP(mem_free_pointer) char *address = keep(limits, mime, value);
+  if (address == NULL) {
+    leave_out(cleaning, mime, on_disk);
+    return;
+  }
+  buf_format(&cleaning->notes, "[%.80s of %zu bytes: %s]\n", mime, on_disk,
+             address);
+  cleaning->size.kept += size;
 }
 
 /* Appends the notes to text/plain; returns how many bytes that adds. */
@@ -153,26 +210,30 @@ static struct json *clean_value(const char *mime, const struct json *value) {
   return mimebundle_is_base64(mime) ? without_line_feeds(text) : text;
 }
 
-struct json *mimebundle_clean(const struct json *data, size_t limit,
-                              size_t *size,
+struct json *mimebundle_clean(const struct json *data,
+                              const struct mimebundle_limits *limits,
+                              struct mimebundle_size *size,
                               struct mimebundle_left_out *left_out) {
-  struct json *bundle = json_object();
-  CLEANUP(buf_free) struct buf notes = BUF_INIT(BUF_LINE);
-  size_t total = 0;
+  struct cleaning cleaning = {.limits = limits,
+                              .bundle = json_object(),
+                              .notes = BUF_INIT(BUF_SMALL),
+                              .left_out = left_out};
   void *state = NULL;
   const char *mime;
   struct json *value;
   while (json_next(data, &state, &mime, &value)) {
-    bool any = mimebundle_is_json(mime);
-    if (!any && json_kind(value) == JSON_NULL)
+    if (!mimebundle_is_json(mime) && json_kind(value) == JSON_NULL)
       continue;
-    size_t left = total < 2 * limit ? 2 * limit - total : 0;
-    size_t room = left < limit ? left : limit;
-    total += add_value(bundle, mime, clean_value(mime, value), room, &notes,
-                       left_out);
+    CLEANUP(json_done) struct json *clean = clean_value(mime, value);
+    size_t bytes = value_size(mime, clean);
+    if (mimebundle_is_artifact(mime, bytes))
+      add_artifact(&cleaning, mime, clean, bytes);
+    else
+      add_text(&cleaning, mime, clean, bytes);
   }
-  if (notes.length > 0)
-    total += add_notes(bundle, &notes);
-  *size = total;
-  return bundle;
+  if (cleaning.notes.length > 0)
+    cleaning.size.text += add_notes(cleaning.bundle, &cleaning.notes);
+  buf_free(&cleaning.notes);
+  *size = cleaning.size;
+  return cleaning.bundle;
 }

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct output_limits {
-  size_t bytes;       /* kept, all outputs of the run together */
+  size_t bytes;       /* of text kept, all outputs of the run together */
   size_t bytes_hard;  /* received; beyond it collector_hard_limit (0: never) */
   size_t outputs;     /* number of outputs kept */
-  size_t image_bytes; /* one mime value */
+  size_t image_bytes; /* an image (any artifact) among the outputs, decoded */
 };
 
 /* What was left out, in the run as a whole. */
@@ -17,7 +17,7 @@ struct output_dropped {
   uint64_t stdout_bytes, stdout_lines;
   uint64_t stderr_bytes, stderr_lines;
   uint64_t outputs; /* whole outputs beyond the caps */
-  uint64_t values;  /* mime values over image_bytes or over the byte cap */
+  uint64_t values;  /* mime values, errors' texts: left out or cut */
   uint64_t value_bytes;
 };
 

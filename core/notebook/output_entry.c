@@ -43,11 +43,16 @@ void output_entry_shrink(struct output_entry *entry, size_t limit) {
 }
 
 void output_entry_bundle(struct output_entry *entry, const struct json *content,
-                         size_t limit, struct mimebundle_left_out *left_out) {
+                         const struct mimebundle_limits *limits,
+                         struct mimebundle_left_out *left_out) {
+  struct mimebundle_size size;
   json_free(entry->data);
   json_free(entry->metadata);
-  entry->data = mimebundle_clean(json_get(content, "data"), limit, &entry->size,
-                                 left_out);
+  entry->data =
+      mimebundle_clean(json_get(content, "data"), limits, &size, left_out);
+  entry->size = size.text;
+  entry->artifacts = size.artifacts;
+  entry->kept = size.kept;
   const struct json *metadata = json_get(content, "metadata");
   entry->metadata =
       json_kind(metadata) == JSON_OBJECT ? json_share(metadata) : json_object();

@@ -20,8 +20,12 @@ enum output_kind {
 
 struct output_entry {
   enum output_kind kind;
-  size_t size; /* bytes that count towards output_limits.bytes */
-  char *name;  /* OUTPUT_STREAM: "stdout", "stderr" */
+  uint64_t serial;  /* names the entry while the run lasts; from 1 */
+  unsigned area;    /* whose output it is, see output_list.h */
+  size_t size;      /* bytes that count towards output_limits.bytes */
+  size_t artifacts; /* bytes of values that are artifacts, too */
+  size_t kept;      /* and of those that only are artifacts */
+  char *name;       /* OUTPUT_STREAM: "stdout", "stderr" */
   struct terminal *terminal;
   struct json *rendered; /* of the stream or the gap; NULL: to be made */
   char *display_id;      /* or NULL */
@@ -42,10 +46,10 @@ void output_entry_write(struct output_entry *entry, const char *text,
 /* Lowers what the stream may fill. */
 void output_entry_shrink(struct output_entry *entry, size_t limit);
 
-/* Fills data, metadata and size from a message's content; values over `limit`
- * are left out. */
+/* Fills in data, metadata and sizes from a message's content. */
 void output_entry_bundle(struct output_entry *entry, const struct json *content,
-                         size_t limit, struct mimebundle_left_out *left_out);
+                         const struct mimebundle_limits *limits,
+                         struct mimebundle_left_out *left_out);
 
 /* Fills in an error; ename, evalue and each part of the traceback are cut at
  * `limit` bytes, the traceback as a whole at twice that. */

@@ -27,51 +27,59 @@ static void count_cut(const struct output_entry *entry,
                  terminal_dropped_lines(entry->terminal), dropped);
 }
 
-static void free_entries(struct output_list *list) {
+void output_list_free(struct output_list *list) {
   for (size_t i = 0; i < list->count; i++)
     output_entry_free(&list->entries[i]);
-  list->count = 0;
-  list->kept = 0;
-  list->has_gap = false;
-}
-
-void output_list_free(struct output_list *list) {
-  free_entries(list);
   free(list->entries);
 }
 
-struct output_entry *output_list_last(const struct output_list *list) {
-  return list->count == 0 ? NULL : &list->entries[list->count - 1];
+struct output_entry *output_list_last(const struct output_list *list,
+                                      unsigned area) {
+  for (size_t i = list->count; i-- > 0;) {
+    if (list->entries[i].area == area)
+      return &list->entries[i];
+    if (area == 0)
+      break; /* what a widget has put out stands between */
+  }
+  return NULL;
 }
 
-static void insert(struct output_list *list, size_t index,
-                   const struct output_entry *entry) {
+static struct output_entry *insert(struct output_list *list, size_t index,
+                                   const struct output_entry *entry) {
   if (list->count == list->capacity) {
     list->capacity = list->capacity * 2 + 8;
     list->entries =
         mem_grow(list->entries, list->capacity, sizeof *list->entries);
   }
-  memmove(list->entries + index + 1, list->entries + index,
-          (list->count - index) * sizeof *list->entries);
-  list->entries[index] = *entry;
+  struct output_entry *to = list->entries + index;
+  memmove(to + 1, to, (list->count - index) * sizeof *to);
+  *to = *entry;
+  to->serial = ++list->serials;
   list->count++;
+  if (list->gap > index)
+    list->gap++;
+  return to;
 }
 
-void output_list_append(struct output_list *list,
-                        const struct output_entry *entry) {
-  insert(list, list->count, entry);
-  output_list_changed(list, list->count - 1, 0);
+struct output_entry *output_list_append(struct output_list *list,
+                                        const struct output_entry *entry,
+                                        size_t place) {
+  size_t index = list->count;
+  struct output_entry *last = output_list_last(list, entry->area);
+  if (last != NULL)
+    index = (size_t)(last - list->entries) + 1;
+  else if (entry->area != 0 && place < list->count)
+    index = place;
+  list->text += entry->size;
+  list->artifacts += entry->artifacts;
+  return insert(list, index, entry);
 }
 
-void output_list_changed(struct output_list *list, size_t index, size_t size) {
-  list->kept += list->entries[index].size - size;
-}
-
-static size_t find_gap(const struct output_list *list) {
-  size_t index = 0;
-  while (index < list->count && list->entries[index].kind != OUTPUT_GAP)
-    index++;
-  return index;
+void output_list_changed(struct output_list *list,
+                         const struct output_entry *entry, size_t text,
+                         size_t artifacts) {
+  list->text += entry->size - text;
+  list->artifacts += entry->artifacts - artifacts;
 }
 
 /* Where the gap shall be: behind at most half of the outputs with at most half
@@ -97,54 +105,74 @@ static size_t count_lines(const struct json *text) {
   return count;
 }
 
-/* Counts an entry as left out, frees it and closes the list up. */
-static void evict(struct output_list *list, size_t index) {
+/* Frees the entry and closes the list up. */
+static void take_out(struct output_list *list, size_t index) {
   struct output_entry *entry = &list->entries[index];
+  list->text -= entry->size;
+  list->artifacts -= entry->artifacts;
+  output_entry_free(entry);
+  list->count--;
+  memmove(entry, entry + 1, (list->count - index) * sizeof *entry);
+  if (list->gap > index)
+    list->gap = list->gap == index + 1 ? 0 : list->gap - 1;
+}
+
+static void count_evicted(struct output_list *list,
+                          struct output_entry *entry) {
   if (entry->kind == OUTPUT_STREAM) {
     size_t lines = count_lines(output_entry_text(entry));
     bool marked = terminal_dropped_bytes(entry->terminal) > 0;
     count_cut(entry, &list->gone);
     count_stream(entry, entry->size, lines - (marked ? 1 : 0), &list->gone);
   } else {
-    list->gone.value_bytes += entry->size;
+    size_t elsewhere = list->evicted == NULL || entry->data == NULL
+                           ? 0
+                           : list->evicted(list->context, entry);
+    list->gone.value_bytes += entry->size + entry->artifacts - elsewhere;
   }
   list->gone.outputs++;
-  list->kept -= entry->size;
-  output_entry_free(entry);
-  list->count--;
-  memmove(entry, entry + 1, (list->count - index) * sizeof *entry);
+}
+
+static void open_gap(struct output_list *list) {
+  struct output_entry entry = {.kind = OUTPUT_GAP};
+  size_t place = place_of_gap(list);
+  insert(list, place, &entry);
+  list->gap = place + 1;
 }
 
 /* Drops the oldest output behind the gap, else the one in front of it. Returns
  * false when nothing but the newest is left. */
-static bool drop_one(struct output_list *list) {
-  size_t gap = find_gap(list);
-  if (!list->has_gap) {
+static bool drop_one(struct output_list *list, uint64_t newest) {
+  if (list->gap == 0) {
     if (list->count < 2)
       return false;
-    struct output_entry entry = {.kind = OUTPUT_GAP};
-    gap = place_of_gap(list);
-    insert(list, gap, &entry);
-    list->has_gap = true;
+    open_gap(list);
   }
-  size_t victim = gap + 2 < list->count ? gap + 1 : gap - 1;
+  size_t gap = list->gap - 1, victim = gap + 1;
+  if (victim < list->count && list->entries[victim].serial == newest)
+    victim++;
+  if (victim >= list->count)
+    victim = gap - 1;
+  if (victim < list->count && list->entries[victim].serial == newest)
+    victim--;
   if (victim >= list->count)
     return false;
-  evict(list, victim);
-  gap = victim < gap ? gap - 1 : gap;
-  struct output_entry *entry = &list->entries[gap];
+  count_evicted(list, &list->entries[victim]);
+  take_out(list, victim);
+  struct output_entry *entry = &list->entries[list->gap - 1];
   entry->gap++;
   json_free(entry->rendered);
   entry->rendered = NULL;
   return true;
 }
 
-static size_t largest_stream(const struct output_list *list) {
-  size_t largest = list->count, size = SMALL_STREAM;
+static struct output_entry *largest_stream(const struct output_list *list) {
+  struct output_entry *largest = NULL;
+  size_t size = SMALL_STREAM;
   for (size_t i = 0; i < list->count; i++) {
-    const struct output_entry *entry = &list->entries[i];
+    struct output_entry *entry = &list->entries[i];
     if (entry->kind == OUTPUT_STREAM && entry->size > size) {
-      largest = i;
+      largest = entry;
       size = entry->size;
     }
   }
@@ -154,30 +182,35 @@ static size_t largest_stream(const struct output_list *list) {
 /* Takes the excess from the largest stream. Returns false when all are small.
  */
 static bool shrink_one(struct output_list *list) {
-  size_t index = largest_stream(list);
-  if (index == list->count)
+  struct output_entry *entry = largest_stream(list);
+  if (entry == NULL)
     return false;
-  struct output_entry *entry = &list->entries[index];
-  size_t before = entry->size, excess = list->kept - list->limits.bytes;
+  size_t before = entry->size, excess = list->text - list->limits.bytes;
   size_t most = before > SMALL_STREAM + excess ? before - excess : SMALL_STREAM;
   output_entry_shrink(entry, most);
-  output_list_changed(list, index, before);
+  output_list_changed(list, entry, before, entry->artifacts);
   return true;
 }
 
-void output_list_settle(struct output_list *list) {
+void output_list_settle(struct output_list *list, uint64_t newest) {
   bool going = true;
-  while (going && list->kept > list->limits.bytes)
-    going = shrink_one(list) || drop_one(list);
+  while (going && list->text > list->limits.bytes)
+    going = shrink_one(list) || drop_one(list, newest);
   going = true;
-  while (going && list->count > list->limits.outputs + (list->has_gap ? 1 : 0))
-    going = drop_one(list);
+  while (going && list->count > list->limits.outputs + (list->gap != 0 ? 1 : 0))
+    going = drop_one(list, newest);
 }
 
-void output_list_clear(struct output_list *list) {
-  for (size_t i = 0; i < list->count; i++)
+size_t output_list_clear(struct output_list *list, unsigned area) {
+  size_t first = SIZE_MAX;
+  for (size_t i = list->count; i-- > 0;) {
+    if (area != 0 && list->entries[i].area != area)
+      continue;
+    first = i;
     count_cut(&list->entries[i], &list->gone);
-  free_entries(list);
+    take_out(list, i);
+  }
+  return first;
 }
 
 void output_list_left_out(struct output_list *list,

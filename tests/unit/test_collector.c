@@ -9,6 +9,11 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "core/base/mem.h"
 #include "core/notebook/collector.h"
 
@@ -66,12 +71,21 @@ static void check_outputs(const struct collector *collector,
   "\"},\"metadata\":{},\"transient\":{\"display_id\":\"" id_ "\"}}"
 #define DISPLAY(id_, text_) "display_data", BUNDLE(id_, text_)
 #define UPDATE(id_, text_) "update_display_data", BUNDLE(id_, text_)
+#define WIDGET(comm_)                                                          \
+  "comm_open", "{\"comm_id\":\"" comm_                                         \
+               "\",\"target_name\":\"jupyter.widget\",\"data\":{\"state\":"    \
+               "{\"_model_name\":\"OutputModel\",\"msg_id\":\"\"}}}"
+#define CAPTURE(comm_, id_)                                                    \
+  "comm_msg",                                                                  \
+      "{\"comm_id\":\"" comm_                                                  \
+      "\",\"data\":{\"method\":\"update\",\"state\":{\"msg_id\":\"" id_        \
+      "\"}}}"
 #define CLEAR "clear_output", "{\"wait\":false}"
 #define CLEAR_WAIT "clear_output", "{\"wait\":true}"
 
 static const struct {
   const char *name;
-  const char *messages[16]; /* type, content, … */
+  const char *messages[24]; /* type, content, … */
   const char *outputs;
 } sequences[] = {
     {"nothing", {NULL}, "[]"},
@@ -175,6 +189,36 @@ static const struct {
     {"a stream of the wrong kind",
      {"stream", "{\"text\":5}", "stream", "[]", "stream", "{\"text\":[\"a\"]}"},
      "[" OUT("a") "]"},
+    {"a widget clears its own outputs only",
+     {STDOUT("kept\\n"), WIDGET("w"), CAPTURE("w", "m"), CLEAR_WAIT,
+      STDOUT("f 3\\n"), CAPTURE("w", ""), STDOUT("after\\n"), CAPTURE("w", "m"),
+      CLEAR_WAIT, STDOUT("f 4\\n"), CAPTURE("w", "")},
+     "[" OUT("kept\\n") "," OUT("f 4\\n") "," OUT("after\\n") "]"},
+    {"a widget's outputs stand together",
+     {CAPTURE("w", "m"), STDOUT("1"), CAPTURE("w", ""), STDERR("x"),
+      CAPTURE("w", "m"), STDOUT("2"), DISPLAY("d", "3")},
+     "[" OUT("12") "," SHOW("3") "," ERR("x") "]"},
+    {"of two widgets the one that began last captures",
+     {CAPTURE("v", "m"), STDOUT("v"), CAPTURE("w", "m"), STDOUT("w"),
+      CAPTURE("w", ""), STDOUT("v"), CLEAR, "comm_close", "{\"comm_id\":\"v\"}",
+      STDOUT("cell")},
+     "[" OUT("w") "," OUT("cell") "]"},
+    {"clearing the cell clears its widgets",
+     {CAPTURE("w", "m"), STDOUT("1"), CAPTURE("w", ""), STDOUT("2"), CLEAR},
+     "[]"},
+    {"a widget's state has outputs",
+     {WIDGET("w"), STDOUT("a"), "comm_msg",
+      "{\"comm_id\":\"w\",\"data\":{\"state\":{\"outputs\":[{\"output_type\":"
+      "\"stream\",\"name\":\"stdout\",\"text\":\"b\"}]}}}",
+      STDOUT("c")},
+     "[" OUT("a") "," OUT("b") "," OUT("c") "]"},
+    {"another widget's state is nothing",
+     {"comm_open",
+      "{\"comm_id\":\"w\",\"data\":{\"state\":{\"_model_name\":"
+      "\"IntSliderModel\"}}}",
+      "comm_msg", "{\"comm_id\":\"w\",\"data\":{\"state\":{\"value\":3}}}",
+      STDOUT("a"), CLEAR},
+     "[]"},
     {"others are ignored",
      {"comm_open", "{}", "status", "{}", "", "{}", STDOUT("a")},
      "[" OUT("a") "]"},
@@ -345,7 +389,7 @@ static void one_stream_may_use_all(void **state) {
   collector_free(collector);
 }
 
-static void streams_give_way_to_results(void **state) {
+static void images_have_a_budget_of_their_own(void **state) {
   (void)state;
   const struct output_limits limits = {
       .bytes = 100000, .outputs = 10, .image_bytes = 50000};
@@ -363,30 +407,32 @@ static void streams_give_way_to_results(void **state) {
   assert_int_equal(json_text_length(json_get(data, "image/png")), 40000);
   struct output_dropped dropped;
   collector_dropped(collector, &dropped);
-  assert_int_equal(dropped.stderr_bytes, 140000);
-  assert_int_equal(dropped.stderr_lines, 14000);
+  assert_int_equal(dropped.stderr_bytes, 100000);
+  assert_int_equal(dropped.stderr_lines, 10000);
   assert_int_equal(dropped.values, 0);
   collector_free(collector);
 }
 
+#define DIGITS "0123456789012345678901234567890123456789"
+
 static void a_value_over_the_cap_is_told(void **state) {
   (void)state;
   const struct output_limits limits = {
-      .bytes = 1000, .outputs = 10, .image_bytes = 30};
+      .bytes = 160, .outputs = 10, .image_bytes = 32};
   struct collector *collector = collector_new(&limits);
   add(collector, "display_data",
       "{\"data\":{\"text/plain\":\"<Figure>\",\"image/png\":"
-      "\"0123456789012345678901234567890\"}}");
+      "\"01234567890123456789012345678901234567890123\"}}");
   add(collector, "display_data",
-      "{\"data\":{\"application/json\":[12345678901234567890, 123456789]}}");
+      "{\"data\":{\"application/json\":[\"" DIGITS DIGITS "\"]}}");
   check_outputs(
       collector,
-      "[" SHOW("<Figure>\\n[… image/png of 31 bytes left out …]") "," SHOW(
-          "[… application/json of 32 bytes left out …]") "]");
+      "[" SHOW("<Figure>\\n[… image/png of 33 bytes left out …]") "," SHOW(
+          "[… application/json of 84 bytes left out …]") "]");
   struct output_dropped dropped;
   collector_dropped(collector, &dropped);
   assert_int_equal(dropped.values, 2);
-  assert_int_equal(dropped.value_bytes, 63);
+  assert_int_equal(dropped.value_bytes, 33 + 84);
   assert_int_equal(dropped.outputs, 0);
   collector_free(collector);
 }
@@ -394,7 +440,7 @@ static void a_value_over_the_cap_is_told(void **state) {
 static void a_long_text_result_keeps_head_and_tail(void **state) {
   (void)state;
   const struct output_limits limits = {
-      .bytes = 1000, .outputs = 10, .image_bytes = 8};
+      .bytes = 16, .outputs = 10, .image_bytes = 8};
   struct collector *collector = collector_new(&limits);
   add(collector, "execute_result",
       "{\"data\":{\"text/plain\":\"0123456789\"},\"execution_count\":1}");
@@ -460,15 +506,17 @@ static void the_byte_cap_always_holds(void **state) {
     json_set_text(json_get(content, "data"), "text/html", value);
     collector_add(collector, i % 3 == 0 ? "display_data" : "stream", content);
     CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
-    size_t bytes = 0, count = json_length(outputs);
+    size_t bytes = 0, artifacts = 0, count = json_length(outputs);
     for (size_t j = 0; j < count; j++) {
       const struct json *output = json_at(outputs, j);
       bytes += json_text_length(json_get(output, "text"));
       const struct json *data = json_get(output, "data");
-      bytes += json_text_length(json_get(data, "text/html"));
+      bytes += json_text_length(json_get(data, "text/plain"));
+      artifacts += json_text_length(json_get(data, "text/html"));
     }
     assert_true(count <= 51);
     assert_true(bytes <= 20000 + 51 * 60); /* the markers */
+    assert_true(artifacts <= 20000);
   }
   collector_free(collector);
 }
@@ -525,6 +573,170 @@ static void the_hard_limit_counts_what_was_received(void **state) {
   collector_free(collector);
 }
 
+/* A task's directory, where artifacts are kept. */
+struct place {
+  char path[64];
+  int directory;
+};
+
+static struct place make_place(void) {
+  struct place place = {.path = "/tmp/cellpost-test-collector-XXXXXX"};
+  assert_non_null(mkdtemp(place.path));
+  place.directory = open(place.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_true(place.directory >= 0);
+  return place;
+}
+
+static void remove_place(const struct place *place) {
+  close(place->directory);
+  int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  assert_int_equal(fs_remove_tree(tmp, place->path + strlen("/tmp/"), NULL), 0);
+  close(tmp);
+}
+
+static void show(struct collector *collector, const char *type,
+                 const char *mime, char byte, size_t size,
+                 const char *display_id) {
+  CLEANUP(json_done)
+  struct json *content = parse("{\"data\":{},\"transient\":{}}");
+  CLEANUP(mem_free_pointer) char *value = mem_array(size + 1, 1);
+  memset(value, byte, size);
+  json_set_text(json_get(content, "data"), mime, value);
+  if (display_id != NULL)
+    json_set_text(json_get(content, "transient"), "display_id", display_id);
+  collector_add(collector, type, content);
+}
+
+static const char *plain_of(const struct json *outputs, size_t index) {
+  return json_get_text(json_get(json_at(outputs, index), "data"), "text/plain");
+}
+
+static void what_has_a_place_on_disk_is_not_dropped(void **state) {
+  (void)state;
+  const struct output_limits limits = {
+      .bytes = 1000, .outputs = 3, .image_bytes = 4000};
+  struct place place = make_place();
+  struct collector *collector = collector_new(&limits);
+  collector_keep_artifacts(collector, place.directory, "demo", FS_SYNC_NONE);
+  show(collector, "display_data", "image/png", 'A', 4000, NULL); /* within */
+  show(collector, "display_data", "image/png", 'B', 8000, NULL); /* too large */
+  show(collector, "display_data", "text/html", 'c', 4000, NULL); /* within */
+  show(collector, "display_data", "image/png", 'D', 4000, NULL); /* together */
+  show(collector, "display_data", "application/x+json", 'e', 70000, NULL);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
+  assert_int_equal(json_length(outputs), 4);
+  assert_null(strstr(plain_of(outputs, 2), "left out"));
+  assert_non_null(strstr(plain_of(outputs, 2),
+                         "[image/png of 3000 bytes: /tasks/demo/artifacts/"));
+  assert_non_null(
+      strstr(plain_of(outputs, 3),
+             "[application/x+json of 70002 bytes: /tasks/demo/artifacts/"));
+  struct media *media = NULL;
+  size_t count = 0;
+  collector_add_media(collector, &media, &count);
+  /* Of what was left out for the number of outputs, the gap tells. */
+  static const size_t owners[] = {1, 2, 3, 1};
+  assert_int_equal(count, COUNT_OF(owners));
+  for (size_t i = 0; i < count; i++) {
+    struct stat status;
+    CLEANUP(mem_free_pointer)
+    char *path = mem_format("artifacts/%s", media[i].name);
+    assert_int_equal(fstatat(place.directory, path, &status, 0), 0);
+    assert_int_equal(status.st_size, media[i].bytes);
+    assert_int_equal(media[i].output, owners[i]);
+  }
+  struct output_dropped dropped;
+  collector_dropped(collector, &dropped);
+  assert_int_equal(dropped.outputs, 2);
+  assert_int_equal(dropped.values, 0);
+  free(media);
+  collector_free(collector);
+  remove_place(&place);
+}
+
+/* Of a picture that is replaced again and again the last one is told. */
+static void a_replaced_artifact_is_not_told(void **state) {
+  (void)state;
+  const struct output_limits limits = {
+      .bytes = 1000, .outputs = 10, .image_bytes = 10};
+  struct place place = make_place();
+  struct collector *collector = collector_new(&limits);
+  collector_keep_artifacts(collector, place.directory, "demo", FS_SYNC_NONE);
+  show(collector, "display_data", "image/png", 'A', 400, "d");
+  for (int i = 0; i < 5; i++)
+    show(collector, "update_display_data", "image/png", (char)('B' + i), 400,
+         "d");
+  struct media *media = NULL;
+  size_t count = 0;
+  collector_add_media(collector, &media, &count);
+  assert_int_equal(count, 1);
+  assert_int_equal(media[0].output, 0);
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
+  assert_non_null(strstr(plain_of(outputs, 0), media[0].name));
+  add(collector, CLEAR);
+  count = 0;
+  collector_add_media(collector, &media, &count);
+  assert_int_equal(count, 0);
+  free(media);
+  collector_free(collector);
+  remove_place(&place);
+}
+
+/* An update changes many outputs, but all of them stay within the budget. */
+static void an_update_of_many_outputs_is_bounded(void **state) {
+  (void)state;
+  const struct output_limits limits = {
+      .bytes = 100000, .outputs = 1000, .image_bytes = 50000};
+  struct collector *collector = collector_new(&limits);
+  for (int i = 0; i < 700; i++)
+    show(collector, "display_data", "image/png", 'A', 40, "d");
+  show(collector, "update_display_data", "image/png", 'B', 40000, "d");
+  show(collector, "update_display_data", "text/latex", 'B', 40000, "d");
+  CLEANUP(mem_free_pointer) char *text = outputs_text(collector);
+  assert_true(strlen(text) < 300000);
+  collector_free(collector);
+}
+
+/* What one message costs does not grow with the number of those before it. */
+static double seconds_for(int messages) {
+  struct collector *collector = collector_new(&roomy);
+  clock_t start = clock();
+  for (int i = 0; i < messages; i++) {
+    char id[24];
+    snprintf(id, sizeof id, "d%d", i % 3000);
+    show(collector, i % 3 == 0 ? "update_display_data" : "display_data",
+         "text/plain", 'x', 20, id);
+    print(collector, i % 2 == 0 ? "stdout" : "stderr", "a line\n");
+  }
+  collector_free(collector);
+  return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void a_message_costs_no_more_than_the_thousandth(void **state) {
+  (void)state;
+  double few = seconds_for(2000), many = seconds_for(100000);
+  assert_true(many < 50 * 8 * few);
+}
+
+static void equal_lines_of_stderr_are_folded(void **state) {
+  (void)state;
+  struct collector *collector = collector_new(&roomy);
+  for (int i = 0; i < 160; i++) {
+    print(collector, "stderr", "findfont: not found.\n");
+    print(collector, "stdout", i % 80 == 0 ? "a\n" : "same\n");
+  }
+  CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
+  assert_int_equal(json_length(outputs), 320);
+  assert_string_equal(json_get_text(json_at(outputs, 0), "text"),
+                      "findfont: not found.\n");
+  assert_string_equal(json_get_text(json_at(outputs, 4), "text"),
+                      "findfont: not found.\n"
+                      "[… the line above comes 157 more times …]\n");
+  assert_string_equal(json_get_text(json_at(outputs, 6), "text"), "");
+  assert_string_equal(json_get_text(json_at(outputs, 319), "text"), "same\n");
+  collector_free(collector);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(collects_as_the_protocol_says),
@@ -536,7 +748,7 @@ int main(void) {
       cmocka_unit_test(adds_a_page),
       cmocka_unit_test(a_caller_may_change_what_it_got),
       cmocka_unit_test(one_stream_may_use_all),
-      cmocka_unit_test(streams_give_way_to_results),
+      cmocka_unit_test(images_have_a_budget_of_their_own),
       cmocka_unit_test(a_value_over_the_cap_is_told),
       cmocka_unit_test(a_long_text_result_keeps_head_and_tail),
       cmocka_unit_test(outputs_beyond_the_cap_go_from_the_middle),
@@ -544,6 +756,11 @@ int main(void) {
       cmocka_unit_test(the_byte_cap_always_holds),
       cmocka_unit_test(a_long_error_is_cut),
       cmocka_unit_test(the_hard_limit_counts_what_was_received),
+      cmocka_unit_test(what_has_a_place_on_disk_is_not_dropped),
+      cmocka_unit_test(a_replaced_artifact_is_not_told),
+      cmocka_unit_test(an_update_of_many_outputs_is_bounded),
+      cmocka_unit_test(a_message_costs_no_more_than_the_thousandth),
+      cmocka_unit_test(equal_lines_of_stderr_are_folded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

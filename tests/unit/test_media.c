@@ -15,6 +15,7 @@
 
 #include "core/base/mem.h"
 #include "core/notebook/media.h"
+#include "core/notebook/mimebundle.h"
 
 /* One red pixel. */
 #define PIXEL                                                                  \
@@ -61,7 +62,7 @@ static void images_and_long_texts_are_stored(void **state) {
       {"text/latex", 65537, true},    {"application/javascript", 65537, true},
   };
   for (size_t i = 0; i < COUNT_OF(values); i++)
-    assert_int_equal(media_is_stored(values[i].mime, values[i].bytes),
+    assert_int_equal(mimebundle_is_artifact(values[i].mime, values[i].bytes),
                      values[i].stored);
 }
 
