@@ -98,13 +98,16 @@ const struct conf_key conf_keys[] = {
     KEY("limits", queue, CONF_INTEGER, 0, 100000, "64", NULL,
         "Runs waiting per task; one more is answered with 429."),
     KEY("limits", output_bytes, CONF_SIZE, KIB, GIB, "10M", NULL,
-        "Output kept per run; more is counted and dropped."),
+        "Text kept per run; more is counted and dropped. Images and other "
+        "artifacts have as much again, or twice image_bytes when that is "
+        "more; what is beyond is given by its uri."),
     KEY("limits", output_bytes_hard, CONF_SIZE, KIB, 1024 * GIB, "256M", NULL,
         "A run that puts out more is interrupted."),
     KEY("limits", outputs, CONF_INTEGER, 1, 1000000, "1000", NULL,
         "Outputs kept per run."),
     KEY("limits", image_bytes, CONF_SIZE, KIB, 256 * MIB, "10M", NULL,
-        "One image; a larger one is dropped and said so."),
+        "One image in the notebook; a larger one is kept as a file, and given "
+        "by its uri."),
     KEY("limits", inline_image_bytes, CONF_SIZE, 0, 256 * MIB, "5M", NULL,
         "One image in base64; a larger one is given by its uri."),
     KEY("limits", text_limit, CONF_INTEGER, 100, 10000000, "12000", NULL,

@@ -7,6 +7,7 @@
 #include "core/notebook/fold.h"
 #include "core/notebook/output_entry.h"
 #include "core/notebook/output_list.h"
+#include "core/notebook/outputs.h"
 
 enum { MOST_UPDATES = 1024, MOST_WIDGETS = 256, MOST_KEPT = 1000 };
 
@@ -488,20 +489,31 @@ static void fold_stderr(const struct output_list *list, struct json *outputs) {
 
 struct json *collector_outputs(const struct collector *collector) {
   const struct output_list *list = &collector->list;
-  struct json *outputs = json_array();
+  CLEANUP(json_done) struct json *outputs = json_array();
   for (size_t i = 0; i < list->count; i++)
     json_push(outputs, output_entry_json(&list->entries[i]));
   fold_stderr(list, outputs);
-  return outputs;
+  return outputs_join(outputs);
 }
 
-/* Where the output with that serial is; one that has gone is told of by the
- * gap. */
+/* Whether the entry and the one in front of it are one output. */
+static bool is_joined(const struct output_list *list, size_t index) {
+  return index > 0 &&
+         output_entry_joins(&list->entries[index - 1], &list->entries[index]);
+}
+
+/* Which output the entry with that serial is; one that has gone is told of by
+ * the gap. */
 static size_t index_of(const struct output_list *list, uint64_t serial) {
-  for (size_t i = 0; i < list->count && serial != SIZE_MAX; i++)
+  size_t index = 0, gap = SIZE_MAX;
+  for (size_t i = 0; i < list->count && serial != SIZE_MAX; i++) {
+    index += i > 0 && !is_joined(list, i) ? 1 : 0;
     if (list->entries[i].serial == serial)
-      return i;
-  return list->gap == 0 || serial == SIZE_MAX ? SIZE_MAX : list->gap - 1;
+      return index;
+    if (list->gap == i + 1)
+      gap = index;
+  }
+  return gap;
 }
 
 void collector_add_media(const struct collector *collector,
@@ -514,6 +526,11 @@ void collector_add_media(const struct collector *collector,
     struct media *added = &(*media)[(*count)++];
     *added = spill->media[i];
     added->output = index_of(&collector->list, spill->media[i].output);
+    for (; added > *media && added[-1].output > added->output; added--) {
+      struct media other = added[-1];
+      added[-1] = *added;
+      *added = other;
+    }
   }
 }
 
@@ -528,11 +545,16 @@ bool collector_shows(const struct collector *collector,
   return false;
 }
 
-const char *collector_display_id(const struct collector *collector,
-                                 size_t index) {
-  return index < collector->list.count
-             ? collector->list.entries[index].display_id
-             : NULL;
+void collector_display_ids(const struct collector *collector, const char **ids,
+                           size_t count) {
+  const struct output_list *list = &collector->list;
+  size_t index = 0;
+  memset(ids, 0, count * sizeof *ids);
+  for (size_t i = 0; i < list->count; i++) {
+    index += i > 0 && !is_joined(list, i) ? 1 : 0;
+    if (index < count && list->entries[i].display_id != NULL)
+      ids[index] = list->entries[i].display_id;
+  }
 }
 
 int collector_take_update(struct collector *collector,

@@ -55,7 +55,9 @@ void collector_done(struct collector **collector);
 void collector_keep_artifacts(struct collector *collector, int task_directory,
                               const char *task, enum fs_sync sync);
 
-/* Appends those of them that the outputs tell of to a list of media_store. */
+/* Adds those of them that the outputs tell of to a list of media_store, in the
+ * order of the outputs; `output` is SIZE_MAX for one that only an earlier
+ * cell's output tells of. */
 void collector_add_media(const struct collector *collector,
                          struct media **media, size_t *count);
 
@@ -79,9 +81,10 @@ struct json *collector_outputs(const struct collector *collector);
 bool collector_shows(const struct collector *collector,
                      const struct json *content);
 
-/* display_id of output `index`, or NULL. */
-const char *collector_display_id(const struct collector *collector,
-                                 size_t index);
+/* The display_ids of the first `count` outputs, borrowed; NULL where there is
+ * none. */
+void collector_display_ids(const struct collector *collector, const char **ids,
+                           size_t count);
 
 /* Changes to outputs of earlier cells: an update_display_data, known here or
  * not (an id may have been shown by several cells), and a display that shows an

@@ -132,13 +132,22 @@ const struct json *output_entry_text(struct output_entry *entry) {
   return entry->rendered;
 }
 
+static const char *stream_of(const struct output_entry *entry) {
+  return entry->kind == OUTPUT_GAP ? "stderr" : entry->name;
+}
+
+bool output_entry_joins(const struct output_entry *first,
+                        const struct output_entry *second) {
+  const char *a = stream_of(first), *b = stream_of(second);
+  return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
 struct json *output_entry_json(struct output_entry *entry) {
   if (entry->kind == OUTPUT_ERROR)
     return json_copy(entry->error);
   struct json *output = json_object();
   if (entry->kind == OUTPUT_STREAM || entry->kind == OUTPUT_GAP) {
-    json_set_text(output, "name",
-                  entry->kind == OUTPUT_GAP ? "stderr" : entry->name);
+    json_set_text(output, "name", stream_of(entry));
     json_set_text(output, "output_type", "stream");
     json_set(output, "text", json_copy(output_entry_text(entry)));
     return output;

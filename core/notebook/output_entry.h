@@ -60,6 +60,11 @@ void output_entry_error(struct output_entry *entry, const struct json *content,
  * entry. */
 struct json *output_entry_json(struct output_entry *entry);
 
+/* True when both are of one stream (a gap is of stderr): put one behind the
+ * other, they are one output. */
+bool output_entry_joins(const struct output_entry *first,
+                        const struct output_entry *second);
+
 /* The text of a stream or gap; borrowed until the entry changes. */
 const struct json *output_entry_text(struct output_entry *entry);
 

@@ -22,8 +22,8 @@ static struct json *joined(const struct json *outputs, size_t from, size_t to) {
     buf_append(&text, json_text(part), json_text_length(part));
   }
   struct json *output = json_object();
-  json_set_text(output, "output_type", "stream");
   json_set(output, "name", json_share(json_get(first, "name")));
+  json_set_text(output, "output_type", "stream");
   json_set(output, "text", json_string_n(buf_string(&text), text.length));
   return output;
 }

@@ -70,6 +70,8 @@ static int open_session(struct passage *run, struct err *err) {
     return -1;
   run->collect.task_directory = directory;
   run->collect.files_directory = task_directory_open_files(directory, NULL);
+  collector_keep_artifacts(run->collector, directory, record->task,
+                           engine_sync(run->engine));
   live_started(run->accepted->live, run->collector, &run->outcome.trail);
   start_record(record, &run->session);
   return 0;

@@ -389,6 +389,96 @@ def test_other_pictures(service, output_task, kind):
     assert len(answer["images"]) == (1 if kind == "jpeg" else 0)
 
 
+BYTES = "import os, base64\nfrom IPython.display import display\n"
+PNG = "base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + os.urandom({})).decode()"
+
+
+def fetch(service, image):
+    response = service.get(image["uri"])
+    assert response.status_code == 200 and len(response.content) == image["bytes"]
+
+
+def test_a_picture_is_not_cut_by_the_cap_of_the_text(service, run):
+    answer = run(BYTES + 'display({"image/png": ' + PNG.format(4_300_000) + "}, raw=True)")
+    assert answer["truncated"] is None
+    (image,) = answer["images"]
+    assert image["bytes"] == 4_300_008 and len(base64.b64decode(image["base64"])) == 4_300_008
+    fetch(service, image)
+
+
+def test_what_is_too_large_for_the_notebook_is_given_by_its_uri(service, run):
+    answer = run(
+        BYTES
+        + 'display({"image/png": ' + PNG.format(12_000_000) + ', "text/plain": "a figure"}, raw=True)\n'
+        + 'display({"application/json": ["x" * 11_000_000]}, raw=True)\n'
+        + 'display({"text/html": "<p>" + "y" * 11_000_000}, raw=True)'
+    )
+    assert answer["truncated"] is None
+    (image,) = answer["images"]
+    assert image["base64"] is None and image["output"] == 0 and image["bytes"] == 12_000_008
+    fetch(service, image)
+    for output in answer["outputs"]:
+        address = output["data"]["text/plain"].rsplit("]", 1)[0].split(": ")[-1]
+        assert service.get(address).status_code == 200
+        assert set(output["data"]) == {"text/plain"}
+    assert image["uri"] in answer["text"]
+
+
+def test_many_pictures_are_all_kept(service, run):
+    answer = run(BYTES + "for i in range(30):\n display({'image/png': " + PNG.format(1_000_000) + "}, raw=True)")
+    assert answer["truncated"] is None and len(answer["images"]) == 30
+    assert [image["output"] for image in answer["images"]] == list(range(30))
+    assert 0 < sum(image["base64"] is None for image in answer["images"]) < 30
+    for image in answer["images"]:
+        fetch(service, image)
+
+
+def test_pictures_beyond_the_number_of_outputs_are_kept(service, run):
+    answer = run(
+        BYTES + "for i in range(10):\n display({'image/png': " + PNG.format(1000) + "}, raw=True)", outputs=4
+    )
+    assert len(answer["outputs"]) == 5 and len(answer["images"]) == 10
+    for image in answer["images"]:
+        fetch(service, image)
+
+
+def test_a_widget_clears_only_its_own_output(run):
+    answer = run(
+        "import ipywidgets\n"
+        'print("kept")\n'
+        'w = ipywidgets.interactive(lambda x: print("f", x), x=3)\n'
+        "w.update(); w.children[0].value = 5; w.update()\n"
+        'print("after")'
+    )
+    assert answer["stdout"] == "kept\nf 5\nafter\n"
+    answer = run('ipywidgets.interact(lambda x: print("f", x), x=3)\nprint("after")')
+    assert answer["stdout"] == "f 3\nafter\n"
+    answer = run('out = ipywidgets.Output()\nwith out: print("one")\nprint("two")\nout.clear_output()\nprint("three")')
+    assert answer["stdout"] == "two\nthree\n"
+
+
+def test_a_warning_that_comes_again_and_again_is_folded(run):
+    answer = run(
+        "import sys\nfor i in range(200):\n"
+        ' print("findfont: Font family \'Nope\' not found.", file=sys.stderr)\n'
+        " if i % 50 == 0: print(i, flush=True); sys.stderr.flush()"
+    )
+    assert answer["stderr"].count("Nope") == 3
+    assert "[… the line above comes 197 more times …]" in answer["stderr"]
+    assert answer["truncated"] is None and answer["stdout"] == "0\n50\n100\n150\n"
+
+
+def test_one_update_of_many_outputs_is_quick(service, output_task):
+    service.post(output_task, 'for i in range(700): display("x", display_id="many")')
+    before = time.monotonic()
+    answer = service.post(output_task, 'h = display("y" * 3000, display_id="many", update=True)', timeout=3)
+    assert answer["status"] == "ok" and time.monotonic() - before < 3
+    cells = notebooks.read(service, output_task)["cells"]
+    changed = [cell for cell in cells if len(cell.get("outputs", ())) == 700]
+    assert len(changed) == 1
+    assert all("yyyy" in notebooks.joined(o["data"]["text/plain"]) for o in changed[0]["outputs"])
+
+
 def test_a_large_table(run):
     answer = run("import pandas as pd\npd.DataFrame({'x': range(100_000)})")
     assert "100000 rows" in answer["result"]["text/plain"]

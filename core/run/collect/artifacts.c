@@ -28,7 +28,7 @@ struct json *artifacts_list_images(const char *task, const struct media *media,
                                    size_t count) {
   struct json *images = json_array();
   for (size_t i = 0; i < count; i++) {
-    if (!media[i].image)
+    if (!media[i].image || media[i].output == SIZE_MAX)
       continue;
     struct json *image = json_object();
     CLEANUP(mem_free_pointer)
@@ -54,6 +54,8 @@ struct json *artifacts_refer(const struct json *outputs,
   struct json *copy = json_copy(outputs);
   for (size_t i = 0; i < count; i++) {
     struct json *data = json_get(json_at(copy, media[i].output), "data");
+    if (!json_has(data, media[i].mime))
+      continue; /* too large for the outputs */
     struct json *reference = json_object();
     json_set_text(reference, "artifact", media[i].name);
     json_set(data, media[i].mime, reference);

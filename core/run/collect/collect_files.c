@@ -11,6 +11,8 @@ void collect_media(struct collect *collect) {
                   engine_sync(collect->engine), &outcome->media,
                   &outcome->media_count, &err) < 0)
     outcome_note(outcome, "images are not stored as files: %s", err.text);
+  collector_add_media(collect->collector, &outcome->media,
+                      &outcome->media_count);
   artifacts_sync_later(collect->engine, collect->task_directory, outcome->media,
                        outcome->media_count);
   outcome->images = artifacts_list_images(collect->record->task, outcome->media,

@@ -3,16 +3,17 @@
 #include <stdlib.h>
 
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/run/engine/engine_private.h"
 
 size_t displays_list(const struct collector *collector, size_t count,
                      struct run_display *ret) {
   size_t found = 0;
-  for (size_t i = 0; i < count; i++) {
-    const char *id = collector_display_id(collector, i);
-    if (id != NULL)
-      ret[found++] = (struct run_display){id, i};
-  }
+  CLEANUP(mem_free_pointer) const char **ids = mem_array(count, sizeof *ids);
+  collector_display_ids(collector, ids, count);
+  for (size_t i = 0; i < count; i++)
+    if (ids[i] != NULL)
+      ret[found++] = (struct run_display){ids[i], i};
   return found;
 }
 
