@@ -88,7 +88,7 @@ static int set_number(void *socket, int option, int value) {
 }
 
 static int set_limits(void *socket) {
-  int64_t most = CHANNEL_FRAME_MAX;
+  int64_t most = CHANNEL_MESSAGE_MAX;
   return set_number(socket, ZMQ_LINGER, LINGER_MS) != 0 ||
                  set_number(socket, ZMQ_RCVHWM, 0) != 0 ||
                  set_number(socket, ZMQ_RECONNECT_IVL, RECONNECT_MS) != 0 ||
@@ -308,12 +308,14 @@ int channel_wait_connected(struct channel *channel, enum channel_name name,
   return mask > 0 ? 1 : mask;
 }
 
-/* The frames of one message as they arrive. */
+/* The frames of one message as they arrive: those that are read. */
 struct parts {
   zmq_msg_t messages[WIRE_FRAMES_MAX];
   struct wire_frame frames[WIRE_FRAMES_MAX];
   size_t count;
-  bool too_many;
+  size_t bytes;  /* in them */
+  unsigned rest; /* those that are not */
+  size_t rest_bytes;
 };
 
 static void parts_free(struct parts *parts) {
@@ -329,53 +331,70 @@ static int receive_frame(void *socket, zmq_msg_t *message) {
   return size;
 }
 
+/* Keeps the frame unless the message has enough of them: what stands behind the
+ * content is binary, and what makes the message too large is not read. */
+static void keep_frame(struct parts *parts, zmq_msg_t *message) {
+  size_t size = zmq_msg_size(message);
+  bool wanted = parts->rest == 0 && parts->count < WIRE_FRAMES_MAX &&
+                !wire_is_complete(parts->frames, parts->count);
+  if (!wanted || parts->bytes + size > CHANNEL_MESSAGE_MAX) {
+    parts->rest++;
+    parts->rest_bytes += size;
+    zmq_msg_close(message);
+    return;
+  }
+  parts->bytes += size;
+  zmq_msg_t *place = &parts->messages[parts->count];
+  zmq_msg_init(place);
+  zmq_msg_move(place, message);
+  zmq_msg_close(message);
+  parts->frames[parts->count++] =
+      (struct wire_frame){zmq_msg_data(place), size};
+}
+
 /* Takes all frames of the next message: 1, or 0 when there is none. libzmq
  * hands over whole messages, so what follows the first frame is there. */
 static int receive_parts(void *socket, struct parts *parts, struct err *err) {
-  int more = 1;
-  while (more) {
-    if (parts->count == WIRE_FRAMES_MAX) {
-      parts->too_many = true;
-      zmq_msg_close(&parts->messages[--parts->count]);
+  bool first = true;
+  for (int more = 1; more; first = false) {
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    if (receive_frame(socket, &message) < 0) {
+      zmq_msg_close(&message);
+      return first && zmq_errno() == EAGAIN
+                 ? 0
+                 : fail(err, "cannot receive from the kernel");
     }
-    zmq_msg_t *message = &parts->messages[parts->count];
-    zmq_msg_init(message);
-    if (receive_frame(socket, message) < 0) {
-      if (zmq_errno() == EAGAIN && parts->count == 0)
-        return 0;
-      return fail(err, "cannot receive from the kernel");
-    }
-    parts->frames[parts->count++] =
-        (struct wire_frame){zmq_msg_data(message), zmq_msg_size(message)};
-    more = zmq_msg_more(message);
+    more = zmq_msg_more(&message);
+    keep_frame(parts, &message);
   }
   return 1;
 }
 
 static bool is_skipped(const struct channel *channel, enum channel_name name,
                        const struct parts *parts) {
-  size_t bytes = 0;
-  for (size_t i = 0; i < parts->count; i++)
-    bytes += parts->frames[i].size;
-  return name == CHANNEL_IOPUB && !parts->too_many && channel->skip_over != 0 &&
-         bytes > channel->skip_over;
+  return name == CHANNEL_IOPUB && channel->skip_over != 0 &&
+         parts->bytes + parts->rest_bytes > channel->skip_over;
 }
 
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err) {
   for (int dropped = 0; dropped < DROPPED_IN_A_ROW; dropped++) {
     CLEANUP(parts_free) struct parts parts;
-    parts.count = 0;
-    parts.too_many = false;
+    parts.count = parts.bytes = parts.rest_bytes = 0;
+    parts.rest = 0;
     int result = receive_parts(channel->sockets[name], &parts, err);
     if (result <= 0)
       return result;
-    if (is_skipped(channel, name, &parts) &&
-        wire_decode_head(parts.frames, parts.count, ret) == 1)
+    bool read =
+        (is_skipped(channel, name, &parts) &&
+         wire_decode_head(parts.frames, parts.count, ret) == 1) ||
+        wire_decode(&channel->key, parts.frames, parts.count, ret, NULL) == 0;
+    if (read) {
+      ret->bytes += parts.rest_bytes;
+      ret->buffer_count += parts.rest;
       return 1;
-    if (!parts.too_many &&
-        wire_decode(&channel->key, parts.frames, parts.count, ret, NULL) == 0)
-      return 1;
+    }
     channel->dropped++;
   }
   return 0;

@@ -72,11 +72,14 @@ int channel_wait_connected(struct channel *channel, enum channel_name name,
 
 /* Takes the next message without waiting: 1 and *ret, or 0 when there is none.
  * Messages that break the protocol (bad signature, not JSON, more than
- * WIRE_FRAMES_MAX frames) are dropped and counted, never an error; after many
- * of them in a row 0 is returned, so that a kernel which sends nothing else
- * cannot hold the caller. A frame over CHANNEL_FRAME_MAX bytes costs the
- * connection (libzmq). */
-#define CHANNEL_FRAME_MAX ((int64_t)1 << 30)
+ * CHANNEL_MESSAGE_MAX bytes in those frames that are read) are dropped and
+ * counted, never an error; after many of them in a row 0 is returned, so that a
+ * kernel which sends nothing else cannot hold the caller. Binary buffers are
+ * counted and released one by one. A frame over CHANNEL_MESSAGE_MAX bytes is
+ * not received at all and costs the connection, which is then made anew: libzmq
+ * knows no limit for a whole message and keeps one until its last frame is
+ * there. */
+#define CHANNEL_MESSAGE_MAX ((int64_t)128 << 20)
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err);
 

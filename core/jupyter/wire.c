@@ -80,6 +80,10 @@ static const char *text_or_empty(const struct json *object, const char *key) {
   return text == NULL ? "" : text;
 }
 
+bool wire_is_complete(const struct wire_frame *frames, size_t count) {
+  return find_delimiter(frames, count) + 2 + JSON_FRAMES <= count;
+}
+
 /* The frames behind the delimiter: signature, four of JSON, then buffers. NULL:
  * there are too few. */
 static const struct wire_frame *find_signature(const struct wire_frame *frames,

@@ -16,8 +16,8 @@
 #include "core/json/json.h"
 
 #define WIRE_KEY_SIZE 256
-#define WIRE_ID_SIZE 128 /* a msg_id or session of ours, with its NUL */
-#define WIRE_FRAMES_MAX 512
+#define WIRE_ID_SIZE 128   /* a msg_id or session of ours, with its NUL */
+#define WIRE_FRAMES_MAX 16 /* identities and what is read behind them */
 
 struct wire_frame {
   const void *data;
@@ -49,6 +49,10 @@ struct message {
 };
 
 void message_free(struct message *message); /* also the cleanup function */
+
+/* True when everything that is read of a message is among its first frames: all
+ * that follows are buffers. */
+bool wire_is_complete(const struct wire_frame *frames, size_t count);
 
 /* Decodes and verifies. ERR_PROTOCOL names the fault: no delimiter, too few
  * frames, bad signature, header not JSON, no msg_type. */

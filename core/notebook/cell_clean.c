@@ -48,14 +48,15 @@ static struct json *filtered(const struct json *object,
 
 struct json *cell_clean_tags(const struct json *tags) {
   struct json *clean = json_array();
+  CLEANUP(json_done) struct json *seen = json_object();
   for (size_t i = 0; i < json_length(tags); i++) {
     const struct json *tag = json_at(tags, i);
     const char *text = json_text(tag);
-    bool good = json_text_length(tag) > 0 && strchr(text, ',') == NULL;
-    for (size_t j = 0; good && j < json_length(clean); j++)
-      good = !json_equal(json_at(clean, j), tag);
-    if (good)
-      json_push(clean, json_share(tag));
+    if (json_text_length(tag) == 0 || strchr(text, ',') != NULL ||
+        strlen(text) != json_text_length(tag) || json_has(seen, text))
+      continue;
+    json_set_boolean(seen, text, true);
+    json_push(clean, json_share(tag));
   }
   return clean;
 }

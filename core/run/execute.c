@@ -300,10 +300,12 @@ static bool half_is_missing(struct execute *execute) {
       client_finished(&execute->outcome->execution) ||
       clock_monotonic_ns() < execute->half_deadline)
     return false;
+  execute->outcome->unheard = execute->outcome->execution.replied;
   outcome_note(execute->outcome, "%s",
                execute->outcome->execution.replied
                    ? "the kernel replied but did not publish that it is idle; "
-                     "output may be missing"
+                     "output may be missing (a message of more than 128 MiB "
+                     "is not received)"
                    : "the kernel is idle again but sent no reply; whether the "
                      "cell succeeded is told by its outputs alone");
   return true;
@@ -444,10 +446,23 @@ static void begin(struct execute *execute) {
   };
 }
 
+/* What the kernel sent since, and nobody could read. */
+static void note_dropped(struct execute *execute, uint64_t before) {
+  uint64_t count = channel_dropped(execute->session->channel) - before;
+  if (count > 0)
+    outcome_note(execute->outcome,
+                 "%llu message%s of the kernel broke the protocol, or had more "
+                 "than %lld bytes: output may be missing",
+                 (unsigned long long)count, count == 1 ? "" : "s",
+                 (long long)CHANNEL_MESSAGE_MAX);
+}
+
 int execute_cell(struct execute *execute, struct err *err) {
   struct outcome *outcome = execute->outcome;
+  uint64_t dropped = channel_dropped(execute->session->channel);
   begin(execute);
   int result = carry_out(execute, err);
+  note_dropped(execute, dropped);
   if (result == 0 && outcome->execution.ask_exit && !outcome->died)
     ladder_await_exit(&execute->ladder);
   if (execute->ladder.step != LADDER_RUNNING && !outcome->died)

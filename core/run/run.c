@@ -221,7 +221,7 @@ static void end(struct passage *run, bool kernel_is_usable) {
   if (run->has_session)
     session_close(run->engine, &run->session,
                   kernel_is_usable && !run->outcome.died &&
-                      !run->outcome.abandoned);
+                      !run->outcome.abandoned && !run->outcome.unheard);
   mem_close_descriptor(&run->collect.task_directory);
   mem_close_descriptor(&run->collect.files_directory);
   collect_done(&run->collect);

@@ -98,10 +98,16 @@ int run_find_display(struct store *store, const char *task, const char *kernel,
                      const char *display_id, struct run_display_place **ret,
                      size_t *count, struct err *err);
 void run_display_places_free(struct run_display_place *places, size_t count);
-/* update_display_data for an older run: replaces data and metadata. */
-int run_update_output(struct store *store, const char *run, size_t position,
-                      const struct json *data, const struct json *metadata,
-                      struct err *err);
+/* update_display_data for older runs: replaces data and metadata of outputs,
+ * all in one transaction. One that is not there is left out. */
+struct run_output_change {
+  const char *run;
+  size_t position;
+  const struct json *data, *metadata; /* metadata: NULL is {} */
+};
+int run_update_outputs(struct store *store,
+                       const struct run_output_change *changes, size_t count,
+                       struct err *err);
 
 /* Late outputs and updates stand here before they stand in the notebook. The
  * cell's run counts as unwritten until then, so that the next process can make

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -101,38 +102,50 @@ void run_display_places_free(struct run_display_place *places, size_t count) {
   record_list_free(&place_shape, places, count);
 }
 
-static int get_output(struct db *db, const char *run, size_t position,
+/* 1 and *ret, 0: there is none. */
+static int get_output(struct db *db, const struct run_output_change *change,
                       struct json **ret, struct err *err) {
   struct statement *statement = db_statement(db, "output_get");
-  statement_bind_text(statement, "id", run);
-  statement_bind_integer(statement, "position", (int64_t)position);
+  statement_bind_text(statement, "id", change->run);
+  statement_bind_integer(statement, "position", (int64_t)change->position);
   int row = statement_step(statement, err);
-  if (row <= 0)
-    return row < 0 ? -1 : err_set(err, ERR_NOT_FOUND, "no such output");
-  int status = statement_json(statement, 0, ret, err);
+  if (row > 0 && statement_json(statement, 0, ret, err) < 0)
+    row = -1;
   db_reset(db);
-  return status;
+  return row;
 }
 
-int run_update_output(struct store *store, const char *run, size_t position,
-                      const struct json *data, const struct json *metadata,
-                      struct err *err) {
-  CLEANUP(write_end) struct write write;
+static int revise_output(struct db *db, const struct run_output_change *change,
+                         struct err *err) {
   CLEANUP(json_done) struct json *output = NULL;
-  if (write_begin(store, &write, err) < 0 ||
-      get_output(write.db, run, position, &output, err) < 0)
-    return -1;
-  json_set(output, "data", json_copy(data));
+  int there = get_output(db, change, &output, err);
+  if (there <= 0)
+    return there;
+  json_set(output, "data", json_share(change->data));
   json_set(output, "metadata",
-           metadata == NULL ? json_object() : json_copy(metadata));
-  struct statement *statement = db_statement(write.db, "output_revise");
+           change->metadata == NULL ? json_object()
+                                    : json_share(change->metadata));
+  struct statement *statement = db_statement(db, "output_revise");
   statement_bind_json(statement, "content", output);
   statement_bind_integer(statement, "revised_at", clock_wall_us());
-  statement_bind_text(statement, "id", run);
-  statement_bind_integer(statement, "position", (int64_t)position);
-  if (statement_run(statement, err) < 0 ||
-      add_unwritten(write.db, run, err) < 0)
+  statement_bind_text(statement, "id", change->run);
+  statement_bind_integer(statement, "position", (int64_t)change->position);
+  return statement_run(statement, err) < 0 ? -1 : 0;
+}
+
+int run_update_outputs(struct store *store,
+                       const struct run_output_change *changes, size_t count,
+                       struct err *err) {
+  CLEANUP(write_end) struct write write;
+  if (write_begin(store, &write, err) < 0)
     return -1;
+  for (size_t i = 0; i < count; i++) {
+    const char *run = changes[i].run;
+    bool first = i == 0 || strcmp(changes[i - 1].run, run) != 0;
+    if (revise_output(write.db, &changes[i], err) < 0 ||
+        (first && add_unwritten(write.db, run, err) < 0))
+      return -1;
+  }
   return write_commit(&write, err);
 }
 

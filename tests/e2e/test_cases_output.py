@@ -527,3 +527,10 @@ def test_no_stdin_is_an_immediate_error(run, code):
     answer = run(code)
     assert answer["error"]["ename"] == "StdinNotImplementedError"
     assert time.monotonic() - start < 20
+
+
+def test_a_message_beyond_the_cap_costs_no_other_output(service, output_task):
+    answer = service.post(output_task, 'display({"text/html": "q" * 140_000_000}, raw=True)')
+    assert answer["status"] == "ok" and any("128 MiB" in note for note in answer["notes"])
+    answer = service.post(output_task, 'print("there"); 6*7')
+    assert answer["stdout"] == "there\n" and answer["result"]["text/plain"] == "42"

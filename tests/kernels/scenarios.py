@@ -323,7 +323,7 @@ def bad_signatures(kernel, request):
 
 @cell
 def broken_messages(kernel, request):
-    """No delimiter, too few frames, no JSON, no msg_type, too many frames."""
+    """No delimiter, too few frames, no JSON, no msg_type, too many identities."""
     good = kernel.frames("stream", {"name": "stdout", "text": "broken\n"},
                          request.header)
     for frames in ([b"x"], [b""], good[:5], good[1:], good[:1]):
@@ -332,7 +332,7 @@ def broken_messages(kernel, request):
     kernel.publish("stream", b"{", request)
     kernel.publish("stream", b"\xff\xfe", request)
     kernel.publish("stream", {}, request, header={})
-    kernel.publisher.send_multipart(good + [b"buffer"] * 600)
+    kernel.publisher.send_multipart([b"identity"] * 600 + good)
     kernel.stream("good\n", request)
 
 
@@ -341,6 +341,20 @@ def buffers(kernel, request, count="3"):
     """A message with binary frames behind its content."""
     kernel.publish("stream", {"name": "stdout", "text": "out\n"}, request,
                    buffers=[bytes(range(256))] * int(count))
+
+
+@cell
+def bulk(kernel, request, count="80", megabytes="10"):
+    """One message with so many buffers of so many megabytes."""
+    part = bytes(int(megabytes) << 20)
+    kernel.publish("comm_msg", {"comm_id": "c", "data": {}}, request, buffers=[part] * int(count))
+    kernel.stream("out\n", request)
+
+
+@cell
+def many_buffers(kernel, request):
+    """More frames in one message than any client keeps."""
+    kernel.publish("stream", {"name": "stdout", "text": "out\n"}, request, buffers=[b"buffer"] * 5000)
 
 
 @cell

@@ -69,6 +69,7 @@ static void every_good_end_is_found(void **state) {
       {"scenario: previous-parent",
        "[~stream]late from before\n\n[stream]mine\n\n", false, true},
       {"scenario: buffers", "[stream]out\n\n", false, true},
+      {"scenario: many-buffers", "[stream]out\n\n", false, true},
       {"scenario: no-topic", "[stream]out\n\n", false, true},
       {"scenario: new-session", "[stream]out\n\n", false, true},
       {"scenario: clear-now",
@@ -144,7 +145,7 @@ static void forged_and_broken_messages_are_dropped(void **state) {
   run_code(&kernel, "scenario: broken-messages", &broken);
   expect_transcript(&broken, "[stream]good\n\n");
   /* Five shapes of frames on both channels, three texts, one with too many
-   * frames; of the shapes, good[1:] is a message without a delimiter. */
+   * identities; of the shapes, good[1:] is a message without a delimiter. */
   assert_int_equal(channel_dropped(kernel.channel) - before, 14);
 }
 
@@ -192,6 +193,7 @@ static void memory_of_big_messages_is_given_back(void **state) {
   for (int i = 0; i < 3; i++) {
     run_and_forget("scenario: huge 40");
     run_and_forget("scenario: huge 20");
+    run_and_forget("scenario: bulk 20 2");
   }
   size_t after = resident_bytes();
   if (after > before + ((size_t)8 << 20))

@@ -269,7 +269,15 @@ static void an_older_display_is_updated(void **state) {
   CLEANUP(json_done)
   struct json *data =
       parse_text("{\"text/plain\": \"2\", \"text/html\": \"<b>\\n2\"}");
-  good(notebook_update_output(notebook, "old", 1, data, NULL, &err));
+  struct notebook_update updates[] = {
+      {.id = "old", .position = 0, .data = data},
+      {.id = "x", .position = 0, .data = data},
+      {.id = "old", .position = 1, .data = data},
+      {.id = "old", .position = 2, .data = data},
+  };
+  good(notebook_update_outputs(notebook, updates, COUNT_OF(updates), &err));
+  for (size_t i = 0; i < COUNT_OF(updates); i++)
+    assert_int_equal(updates[i].done, i == 2);
   CLEANUP(json_done) struct json *root = parse_notebook(&place);
   const struct json *output =
       json_at(json_get(json_at(json_get(root, "cells"), 0), "outputs"), 1);
@@ -279,14 +287,54 @@ static void an_older_display_is_updated(void **state) {
                       "{\"data\":{\"text/html\":[\"<b>\\n\",\"2\"],"
                       "\"text/plain\":[\"2\"]},\"execution_count\":4,"
                       "\"metadata\":{},\"output_type\":\"execute_result\"}");
-  assert_int_equal(notebook_update_output(notebook, "old", 0, data, NULL, &err),
-                   -1);
-  assert_int_equal(err.kind, ERR_NOT_FOUND);
-  assert_int_equal(notebook_update_output(notebook, "old", 2, data, NULL, &err),
-                   -1);
-  assert_int_equal(notebook_update_output(notebook, "x", 0, data, NULL, &err),
-                   -1);
-  assert_int_equal(err.kind, ERR_NOT_FOUND);
+}
+
+/* Many cells, some far from the others, with cells between that stay. */
+static void many_displays_are_updated_at_once(void **state) {
+  (void)state;
+  CLEANUP(mem_free_pointer) char *large = mem_array(5000001, 1);
+  memset(large, 'x', 5000000);
+  enum { CELLS = 60 };
+  struct notebook_update updates[2 * CELLS];
+  char ids[CELLS][16];
+  CLEANUP(json_done)
+  struct json *short_one = parse_text("{\"text/plain\":\"\"}");
+  CLEANUP(json_done)
+  struct json *long_one = parse_text("{\"text/plain\":\"longer than before\"}");
+  for (int i = 0; i < CELLS; i++) {
+    CLEANUP(json_done)
+    struct json *outputs =
+        parse_text("[{\"output_type\": \"display_data\", \"data\":"
+                   "{\"text/plain\": \"0\"}, \"metadata\": {}},"
+                   "{\"output_type\": \"display_data\", \"data\":"
+                   "{\"text/plain\": \"1\"}, \"metadata\": {}}]");
+    snprintf(ids[i], sizeof ids[i], "cell-%d", i);
+    const struct code_cell cell = code_cell(ids[i], "h", outputs);
+    good(notebook_append_code(notebook, &cell, &err));
+    if (i == 20)
+      append("large", large, NULL);
+    const struct json *data = i % 2 == 0 ? short_one : long_one;
+    size_t first = 2 * (size_t)(CELLS - 1 - i); /* in no order */
+    updates[first] = (struct notebook_update){ids[i], 1, data, NULL, false};
+    updates[first + 1] = (struct notebook_update){ids[i], 0, data, NULL, false};
+  }
+  struct notebook_counters before, after;
+  for (size_t count = 2 * CELLS; count > 1; count /= 3) {
+    notebook_counters(&before);
+    good(notebook_update_outputs(notebook, updates, count, &err));
+    notebook_counters(&after);
+    assert_true(after.appended + after.copied <=
+                before.appended + before.copied + 2);
+    for (size_t i = 0; i < count; i++)
+      assert_true(updates[i].done);
+  }
+  CLEANUP(json_done) struct json *root = parse_notebook(&place);
+  assert_int_equal(json_length(json_get(root, "cells")), CELLS + 1);
+  append("last", "1", NULL);
+  replace("cell-3", "2", NULL);
+  open_anew();
+  assert_int_equal(notebook_cells(notebook), CELLS + 2);
+  replace("cell-30", "2", NULL);
 }
 
 static void late_outputs_are_marked(void **state) {
@@ -493,6 +541,7 @@ int main(void) {
       TEST(another_name_of_a_version_keeps_it),
       TEST(the_kernel_is_set_once),
       TEST(an_older_display_is_updated),
+      TEST(many_displays_are_updated_at_once),
       TEST(late_outputs_are_marked),
       TEST(a_status_or_the_outputs_are_set_alone),
       TEST(another_process_is_noticed),

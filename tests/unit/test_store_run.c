@@ -309,13 +309,14 @@ static void a_display_is_found_and_updated(void **state) {
   run_display_places_free(places, count);
 
   CLEANUP(json_done) struct json *data = parse("{\"text/plain\":\"2\"}");
-  OK(fixture, run_update_output(fixture->store, id, 0, data, NULL, err));
+  const struct run_output_change changes[] = {
+      {id, 1, data, NULL}, {id, 0, data, NULL}, {"none", 0, data, NULL}};
+  OK(fixture, run_update_outputs(fixture->store, changes, 3, err));
   CLEANUP(json_done) struct json *found = NULL;
   OK(fixture, run_outputs(fixture->store, id, &found, err));
   assert_string_equal(
       json_get_text(json_get(json_at(found, 0), "data"), "text/plain"), "2");
-  FAILS(fixture, ERR_NOT_FOUND,
-        run_update_output(fixture->store, id, 1, data, NULL, err));
+  assert_int_equal(json_length(found), 1);
 }
 
 /* Three runs of "demo" (ok, error, queued) and one of "other". */

@@ -14,14 +14,6 @@ bool notebook_is_stale(const struct notebook *notebook) {
   return publish_is_stale(notebook);
 }
 
-/* Where the cell at `index` ends. */
-static size_t cell_end(const struct notebook *notebook, size_t index) {
-  const struct table *table = &notebook->table;
-  return index + 1 < table->count
-             ? table->cells[index + 1].offset - strlen(",\n")
-             : notebook->published.size - strlen(NOTEBOOK_END);
-}
-
 static int overflow(struct err *err) {
   return err_set(err, ERR_TOO_LARGE, "the cell is too large");
 }
@@ -32,8 +24,9 @@ static int append(struct notebook *notebook, const char *id, struct buf *text,
   struct table *table = &notebook->table;
   if (buf_text(text, NOTEBOOK_END) < 0)
     return overflow(err);
-  size_t from = table->count == 0 ? notebook->preamble
-                                  : cell_end(notebook, table->count - 1);
+  size_t from = table->count == 0
+                    ? notebook->preamble
+                    : notebook_cell_end(notebook, table->count - 1);
   const struct change change = {.from = from,
                                 .bytes = text->data,
                                 .length = text->length,
@@ -99,7 +92,7 @@ static int replace(struct notebook *notebook, size_t index, struct buf *text,
                    struct err *err) {
   struct table *table = &notebook->table;
   size_t from = table->cells[index].offset, length = text->length;
-  size_t end = cell_end(notebook, index);
+  size_t end = notebook_cell_end(notebook, index);
   bool last = index + 1 == table->count;
   if (last && buf_text(text, NOTEBOOK_END) < 0)
     return overflow(err);
@@ -137,8 +130,8 @@ static int read_cell(struct notebook *notebook, const char *id, size_t *index,
     return err_set(err, ERR_CONFLICT,
                    "the notebook was changed by another process");
   size_t from = notebook->table.cells[*index].offset;
-  if (publish_read(notebook, from, cell_end(notebook, *index) - from, &text,
-                   err) < 0)
+  if (publish_read(notebook, from, notebook_cell_end(notebook, *index) - from,
+                   &text, err) < 0)
     return -1;
   return json_parse(text.data, text.length, &JSON_RULES_NOTEBOOK, ret, err);
 }
@@ -149,28 +142,6 @@ static int write_cell(struct notebook *notebook, size_t index,
   if (cell_write_json(cell, &text) < 0)
     return overflow(err);
   return replace(notebook, index, &text, err);
-}
-
-int notebook_update_output(struct notebook *notebook, const char *id,
-                           size_t position, const struct json *data,
-                           const struct json *metadata, struct err *err) {
-  CLEANUP(json_done) struct json *cell = NULL;
-  size_t index;
-  if (read_cell(notebook, id, &index, &cell, err) < 0)
-    return -1;
-  struct json *output = json_at(json_get(cell, "outputs"), position);
-  if (!json_has(output, "data"))
-    return err_set(err, ERR_NOT_FOUND,
-                   "the cell %.64s has no display at position %zu", id,
-                   position);
-  json_set(output, "data",
-           json_kind(data) == JSON_OBJECT ? json_share(data) : json_object());
-  json_set(output, "metadata",
-           json_kind(metadata) == JSON_OBJECT ? json_share(metadata)
-                                              : json_object());
-  struct json *clean = cell_clean_output(output);
-  json_replace_at(json_get(cell, "outputs"), position, clean);
-  return write_cell(notebook, index, cell, err);
 }
 
 /* metadata.cellpost of a cell that was read back. */

@@ -73,11 +73,18 @@ int notebook_append_markdown(struct notebook *notebook, const char *id,
 int notebook_replace_code(struct notebook *notebook,
                           const struct code_cell *cell, struct err *err);
 
-/* update_display_data in a cell that is not the running one: puts data and
- * metadata into output `position` of cell `id`. ERR_NOT_FOUND. */
-int notebook_update_output(struct notebook *notebook, const char *id,
-                           size_t position, const struct json *data,
-                           const struct json *metadata, struct err *err);
+/* update_display_data in cells that are not the running one: puts data and
+ * metadata into output `position` of cell `id`. */
+struct notebook_update {
+  const char *id;
+  size_t position;
+  const struct json *data, *metadata;
+  bool done; /* out; false: there is no such display */
+};
+/* Publishes all of them, together unless they are far from each other. */
+int notebook_update_outputs(struct notebook *notebook,
+                            struct notebook_update *updates, size_t count,
+                            struct err *err);
 
 /* Appends outputs to an older cell and sets metadata.cellpost.late in it; text
  * of the stream that stands last in the cell goes on there. ERR_NOT_FOUND: no

@@ -1,6 +1,7 @@
 /* An open notebook, as the files of the writer share it. Not for other rooms.
  *
  *   notebook.c        which bytes change
+ *   notebook_update.c displays in many older cells
  *   notebook_open.c   a notebook that is there, or is none, or is damaged
  *   publish.c         how a new version gets on the disk
  *   index.c           .notebook.index, which spares the next process a scan
@@ -15,6 +16,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "core/base/fs.h"
@@ -54,6 +56,15 @@ static inline bool fingerprint_equal(const struct fingerprint *a,
                                      const struct fingerprint *b) {
   return a->inode == b->inode && a->size == b->size &&
          a->seconds == b->seconds && a->nanoseconds == b->nanoseconds;
+}
+
+/* Where the cell at `index` ends. */
+static inline size_t notebook_cell_end(const struct notebook *notebook,
+                                       size_t index) {
+  const struct table *table = &notebook->table;
+  return index + 1 < table->count
+             ? table->cells[index + 1].offset - strlen(",\n")
+             : notebook->published.size - strlen(NOTEBOOK_END);
 }
 
 #endif

@@ -22,6 +22,7 @@ struct outcome {
   const char *ended_by; /* "SIGINT", "interrupt_request", "SIGTERM", … */
   bool died;            /* the kernel is gone */
   bool abandoned;       /* it still runs: nobody could end it */
+  bool unheard; /* not all that it publishes arrived: close the channel */
   struct kernel_record end; /* how it went, when it died and that is known */
   int64_t running_line;     /* at the moment it was ended, or -1 */
   struct trail trail;       /* what goes to the event log */
