@@ -14,6 +14,8 @@ static const char *const tracebacks[] = {[TRACEBACK_CONTEXT] = "context",
                                          [TRACEBACK_MINIMAL] = "minimal",
                                          NULL};
 
+static const char *const on_disconnect[] = {"continue", "interrupt", NULL};
+
 #define AT(member) offsetof(struct execute_body, member)
 
 static const struct field fields[] = {
@@ -33,6 +35,8 @@ static const struct field fields[] = {
     {"image_bytes", FIELD_INTEGER, false, AT(run.image_bytes), 1, MOST_BYTES,
      NULL},
     {"traceback", FIELD_CHOICE, false, AT(traceback), 0, 0, tracebacks},
+    {"on_disconnect", FIELD_CHOICE, false, AT(on_disconnect), 0, 0,
+     on_disconnect},
 };
 
 static const struct execute_body nothing_asked = {

@@ -19,6 +19,7 @@ struct execute_body {
   struct field_code code;
   int images; /* 0 inline, 1 link */
   int traceback;
+  int on_disconnect; /* 0: the run goes on, 1: it is interrupted */
 };
 
 /* Reads a parsed JSON object. ERR_FIELD names the field; *details as in

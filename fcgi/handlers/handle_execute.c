@@ -8,6 +8,7 @@
 #include "fcgi/handlers/execute_body.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/http/accept.h"
+#include "fcgi/http/departure.h"
 #include "fcgi/http/problem.h"
 #include "fcgi/live/stream.h"
 
@@ -123,6 +124,16 @@ static int answer_stream(struct call *call, struct accepted *accepted,
   return result;
 }
 
+static int answer_live(struct call *call, struct accepted *accepted,
+                       enum accept_format format, bool ends_with_client,
+                       struct err *err) {
+  CLEANUP(departure_done) struct departure departure = {.engine = NULL};
+  if (ends_with_client && !accepted_is_repeat(accepted))
+    departure_watch(&departure, call, accepted_id(accepted));
+  return format == ACCEPT_JSON ? answer_at_end(call, accepted, err)
+                               : answer_stream(call, accepted, format, err);
+}
+
 int handle_execute(struct call *call, struct err *err) {
   struct execute_body body;
   CLEANUP(json_done) struct json *keep = NULL;
@@ -134,8 +145,7 @@ int handle_execute(struct call *call, struct err *err) {
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
   if (body.wait)
-    return format == ACCEPT_JSON ? answer_at_end(call, accepted, err)
-                                 : answer_stream(call, accepted, format, err);
+    return answer_live(call, accepted, format, body.on_disconnect == 1, err);
   tell_accepted(call, accepted);
   if (!accepted_is_repeat(accepted))
     call->unfinished = MEM_STEAL(accepted);

@@ -6,7 +6,7 @@
 const struct route routes[] = {
     {"POST", "/v1/tasks/{task}/execute", handle_execute, ROUTE_BODY_CODE,
      "timeout section images silent wait traceback text_limit output_bytes "
-     "outputs image_bytes",
+     "outputs image_bytes on_disconnect",
      false},
     {"GET", "/v1/tasks", handle_tasks_list, ROUTE_BODY_NONE, "after limit",
      false},

@@ -10,12 +10,12 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/history/history.h"
+#include "fcgi/http/departure.h"
 #include "fcgi/mcp/content.h"
 #include "fcgi/mcp/running.h"
-#include "fcgi/transport/door.h"
 
 #define LOOK_EVERY (250 * CLOCK_MS) /* at the client and the clock */
-#define PROGRESS_EVERY (5000 * CLOCK_MS)
+#define PROGRESS_EVERY (5 * CLOCK_S)
 
 /* Shared by the two threads, under the mutex; the rest belongs to the writer.
  */
@@ -27,10 +27,11 @@ struct await {
   struct err err;      /* why it was not */
 
   struct mcp *mcp;
+  struct departure departure;
   const char *run;
   const struct json *token;        /* progressToken, or NULL */
   int64_t started, told, patience; /* nanoseconds */
-  bool streams, cancelled;
+  bool streams;
 };
 
 static void write_event(struct await *await, const struct json *message) {
@@ -72,19 +73,10 @@ static void write_progress(struct await *await, int64_t now) {
   await->told = now;
 }
 
-static void cancel(struct await *await) {
-  struct err err;
-  struct call *call = await->mcp->call;
-  if (await->cancelled)
-    return;
-  await->cancelled = true;
-  if (run_cancel(call->engine, await->run, call->caller.name, &err) < 0)
-    log_warning("a run whose client is gone: %s", err.text);
-}
-
 static void answer_unfinished(struct await *await) {
   struct err err;
   CLEANUP(json_done) struct json *run = NULL;
+  departure_done(&await->departure);
   if (history_describe_run(await->mcp->call->engine, await->run, &run, &err) <
       0)
     write_result(await, content_of_text(err.text, true));
@@ -96,11 +88,6 @@ static void answer_unfinished(struct await *await) {
 /* Without the mutex: the run goes on meanwhile. True: nothing is left to do. */
 static bool look(struct await *await) {
   int64_t now = clock_monotonic_ns();
-  if (await->mcp->message.modern &&
-      door_is_deserted(await->mcp->call->request->door))
-    cancel(await);
-  if (await->cancelled)
-    return false;
   if (now - await->started >= await->patience) {
     answer_unfinished(await);
     return true;
@@ -120,8 +107,11 @@ static void answer_end(struct await *await) {
                                                    : CONTENT_IMAGES_JSON));
 }
 
-static struct timespec after(int64_t pause) {
-  int64_t at = clock_monotonic_ns() + pause;
+/* When there is something to say, if the run has not ended before. */
+static struct timespec next_look(const struct await *await) {
+  int64_t at = await->started + await->patience;
+  if (await->token != NULL && await->told + PROGRESS_EVERY < at)
+    at = await->told + PROGRESS_EVERY;
   return (struct timespec){.tv_sec = at / CLOCK_S, .tv_nsec = at % CLOCK_S};
 }
 
@@ -130,7 +120,7 @@ static void *write_all(void *context) {
   bool answered = false;
   pthread_mutex_lock(&await->mutex);
   while (!await->is_over && !answered) {
-    struct timespec until = after(LOOK_EVERY);
+    struct timespec until = next_look(await);
     pthread_cond_timedwait(&await->ended, &await->mutex, &until);
     if (await->is_over)
       break;
@@ -178,8 +168,11 @@ void await_run(struct mcp *mcp, struct accepted *accepted) {
   pthread_cond_init(&await.ended, &attributes);
   pthread_condattr_destroy(&attributes);
   running_add(&running);
+  if (mcp->message.modern)
+    departure_watch(&await.departure, mcp->call, await.run);
   bool watched = pthread_create(&writer, NULL, write_all, &await) == 0;
   perform(&await, accepted);
+  departure_done(&await.departure);
   running_remove(&running);
   if (watched)
     pthread_join(writer, NULL);

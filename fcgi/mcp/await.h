@@ -1,7 +1,7 @@
 /* A run that an MCP client waits for.
  *
  * The request's thread carries the run out; a thread beside it watches the
- * clock and the client, and writes: progress every five seconds where the
+ * clock and writes: progress every five seconds where the
  * client asked for it, the result at the end, or "still running" when the end
  * takes longer than clients wait. The run then goes on, and the request's
  * thread with it. A modern client that is gone before has cancelled its run

@@ -4,7 +4,6 @@
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -137,12 +136,8 @@ int door_flush(struct door *door) {
   return result;
 }
 
-bool door_is_deserted(const struct door *door) {
-  if (door->cgi || door->finished)
-    return false;
-  struct pollfd peer = {.fd = door->request.ipcFd, .events = POLLRDHUP};
-  return poll(&peer, 1, 0) == 1 &&
-         (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+int door_connection(const struct door *door) {
+  return door->cgi || door->finished ? -1 : door->request.ipcFd;
 }
 
 int door_detach(struct door *door, int *request) {

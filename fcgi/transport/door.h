@@ -47,10 +47,11 @@ size_t door_read(struct door *door, void *bytes, size_t size);
 int door_write(struct door *door, const void *bytes, size_t size);
 int door_flush(struct door *door);
 
-/* True once the web server has closed its end, which it does when the client is
- * gone (ngx_http_fastcgi_module, fastcgi_ignore_client_abort off). From any
- * thread, before door_finish. Plain CGI cannot tell: false. */
-bool door_is_deserted(const struct door *door);
+/* The connection, for poll(2) alone: POLLRDHUP once the web server has closed
+ * its end, which it does when the client is gone (ngx_http_fastcgi_module,
+ * fastcgi_ignore_client_abort off). -1: plain CGI, or the exchange is finished.
+ */
+int door_connection(const struct door *door);
 
 /* Takes the connection out of the library's hands, with what was written so far
  * on its way: the rest of the response is the caller's matter, in FastCGI

@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 
 import pytest
 
@@ -216,3 +217,27 @@ def test_tasks_are_not_made_by_themselves_when_the_configuration_says_so(make_in
     check_problem(service.send(task, "1"), 404, task)
     service.put(task)
     assert service.post(task, "1")["status"] == "ok"
+
+
+def leave(service, task, code, accept, **fields):
+    """Sends an execute request, waits until its run goes on, and goes away."""
+    body = json.dumps({"code": code} | fields).encode()
+    head = f"POST /v1/tasks/{task}/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: {accept}\r\nContent-Length: {len(body)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", service.port)) as connection:
+        connection.sendall(head.encode() + body)
+        return wait_for(lambda: next((run["run"] for run in service.runs(task) if run["status"] == "running"), None), "the run")
+
+
+@pytest.mark.parametrize("accept", ["application/json", "application/x-ndjson"])
+def test_a_run_ends_with_its_client_when_asked_to(service, task, accept):
+    service.post(task, "x = 1")
+    run = leave(service, task, "import time; time.sleep(600)", accept, on_disconnect="interrupt")
+    assert service.wait_run(run)["status"] == "interrupted"
+    assert service.post(task, "x")["result"] == {"text/plain": "1"}
+
+
+@pytest.mark.parametrize("fields", [{}, {"on_disconnect": "continue"}])
+def test_a_run_outlives_its_client_otherwise(service, task, fields):
+    run = leave(service, task, WAIT_FOR_GO, "application/json", **fields)
+    (service.task_directory(task) / "files" / "go").touch()
+    assert service.wait_run(run)["status"] == "ok"

@@ -241,8 +241,8 @@ def test_a_cell_that_goes_on(make_instance):
 
 
 def test_interrupt_and_restart(client, task):
-    accepted = client.service.send(task, "import time\ny = 3\ntime.sleep(600)", wait=False).json()
-    client.service.wait_run(accepted["run"], "running")
+    accepted = client.service.send(task, "import time\ny = 3\nprint('on', flush=True)\ntime.sleep(600)", wait=False).json()
+    wait_for(lambda: client.service.get(accepted["uri"]).json()["stdout"], "the cell's first lines")
     assert "interrupted" in text(client.call("interrupt", task=task))
     assert client.service.wait_run(accepted["run"])["status"] == "interrupted"
     assert text(client.call("execute", task=task, code="y")) == "3"
