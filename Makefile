@@ -12,6 +12,7 @@ DESTDIR ?=
 SYSCONFDIR ?= /etc
 PORT    ?= 8080
 STATE   ?= var
+TEST_JOBS ?= 2
 BUILD   := build/$(MODE)
 Q       := $(if $(V),,@)
 
@@ -145,9 +146,10 @@ bench-notebook: $(BUILD)/bench/notebook_bench ## cost of a cell in notebooks of 
 	$(Q)$< $(BUILD)
 
 # One test: /usr/bin/python3 -m pytest tests/http -k word
+# Files of tests go to TEST_JOBS processes, each with instances of its own.
 test: test-packages all unit check-benches ## everything: unit tests, then the whole against real nginx and kernels
 	$(Q)CELLPOST_MODE=$(MODE) CELLPOST_BUILD=$(CURDIR)/$(BUILD) \
-	  /usr/bin/python3 -m pytest -q $(wildcard tests/http tests/e2e tests/keeper tests/jail tests/browser)
+	  /usr/bin/python3 -m pytest -q -n $(TEST_JOBS) --dist loadfile --durations=25 $(wildcard tests/http tests/e2e tests/keeper tests/jail tests/browser)
 
 # That they run at all, not what they measure.
 check-benches: $(BUILD)/bench/store_bench $(BUILD)/bench/notebook_bench

@@ -2,9 +2,11 @@
 ended by the same commands that people use."""
 
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
+import random
 import shutil
 import socket
 import sqlite3
@@ -34,10 +36,28 @@ def wait_for(condition, what, limit=LIMIT):
         time.sleep(0.01)
 
 
+PORTS = range(20000, 32000)  # no connection of anybody's begins there (ip_local_port_range)
+held_ports = {}
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port that is nobody else's as long as this process lives: tests run beside each other."""
+    directory = pathlib.Path("/tmp/cellpost-test-ports")
+    with contextlib.suppress(FileExistsError):
+        directory.mkdir()
+        directory.chmod(0o1777)
+    for port in random.sample(PORTS, len(PORTS)):
+        lock = os.open(directory / str(port), os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            os.close(lock)
+            continue
+        held_ports[port] = lock
+        return port
+    raise AssertionError("no port is free")
 
 
 def alive(pid):

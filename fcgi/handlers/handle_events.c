@@ -95,8 +95,8 @@ int handle_events(struct call *call, struct err *err) {
                    "over plain CGI there is no live feed; it needs FastCGI");
   if (!broadcast_reserve(call->service->broadcast))
     return err_set(err, ERR_UNAVAILABLE,
-                   "there are %lld watchers already, and no more are taken "
-                   "(the key \"watchers\" in cellpost.conf)",
+                   "%lld watchers are connected, and no more are taken (the "
+                   "key \"watchers\" in cellpost.conf)",
                    (long long)call->conf->watchers);
   if (begin(call, &start, &text, err) < 0) {
     broadcast_release(call->service->broadcast);
