@@ -81,6 +81,32 @@ stop_process() {
   rm -f "$PIDS/$1.pid"
 }
 
+# Ends the web server, which sends what it is sending first, to slow clients for
+# so many seconds.
+stop_server() {
+  local pid
+  pid=$(pid_of nginx) || true
+  if [ -n "$pid" ]; then
+    kill -QUIT "$pid" 2>/dev/null || true
+    wait_until "$1" is_gone "$pid" || true
+  fi
+  stop_process nginx 5
+}
+
+# Logs tell code and addresses: only their owner reads them, and the group that
+# Debian has for that.
+shut_logs() {
+  local file group=
+  [ "$(id -u)" -ne 0 ] || group=$(getent group adm | cut -d : -f 1)
+  mkdir -p "$LOG"
+  for file in "$LOG" "$LOG"/{app,keeper,nginx-access,nginx-error}.log; do
+    [ -e "$file" ] || (umask 077; : > "$file")
+    [ -z "$group" ] || chgrp "$group" "$file"
+  done
+  chmod 640 "$LOG"/*.log
+  chmod 751 "$LOG"
+}
+
 show_logs() {
   local file
   for file in "$LOG"/*.log; do

@@ -7,8 +7,10 @@ import shutil
 import signal
 import socket
 import sqlite3
+import stat
 import subprocess
 import tempfile
+import threading
 
 import pytest
 import requests
@@ -254,6 +256,59 @@ def test_the_app_drains_before_it_ends(make_instance, task):
     wait_for(lambda: not alive(pid), "the end of the app")
     service.up()
     assert service.get(f"/v1/runs/{accepted['run']}").json()["status"] == "ok"
+
+
+def background(call):
+    """The result of a call that goes on meanwhile, as a function that waits for it."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(call()))
+    thread.start()
+
+    def result():
+        thread.join(120)
+        return results[0]
+
+    return result
+
+
+WAITS = "import os, time\nopen('here', 'w').close()\nwhile not os.path.exists('go'): time.sleep(0.01)\n'done'"
+
+
+def test_up_over_a_running_instance_lets_requests_be_answered(make_instance, task):
+    service = make_instance()
+    files = service.task_directory(task) / "files"
+    answer = background(lambda: requests.post(f"{service.url}/v1/tasks/{task}/execute", json={"code": WAITS}, timeout=120))
+    wait_for(lambda: (files / "here").exists(), "the run")
+    app = service.pid("app")
+    up = background(service.up)
+    wait_for(lambda: not os.path.exists(service.fcgi_socket), "the end of accepting")
+    assert alive(app)
+    (files / "go").touch()
+    response = answer()
+    assert response.status_code == 200 and response.json()["status"] == "ok"
+    up()
+    assert service.get(f"/v1/runs/{response.json()['run']}").json()["status"] == "ok"
+    assert service.post(task, "1")["kernel"]["state"] == "kept"
+
+
+def test_down_lets_requests_be_answered(make_instance, task):
+    service = make_instance()
+    files = service.task_directory(task) / "files"
+    answer = background(lambda: requests.post(f"{service.url}/v1/tasks/{task}/execute", json={"code": WAITS}, timeout=120))
+    wait_for(lambda: (files / "here").exists(), "the run")
+    service.down()
+    response = answer()
+    assert response.status_code == 200 and response.json()["status"] == "kernel_died"
+
+
+def test_logs_are_for_their_owner_and_group(make_instance):
+    service = make_instance()
+    service.get("/v1/tasks")
+    logs = list((service.state / "log").glob("*.log"))
+    assert {log.name for log in logs} == {"app.log", "keeper.log", "nginx-access.log", "nginx-error.log"}
+    for log in logs:
+        assert stat.S_IMODE(log.stat().st_mode) == 0o640, log
+    assert "GET /v1/tasks" in (service.state / "log" / "nginx-access.log").read_text()
 
 
 def test_a_second_app_on_the_same_socket_is_refused(service):
