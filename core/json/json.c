@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
-#include "core/json/json_scan.h"
+#include "core/json/json_raw.h"
 
 /* `struct json` is json-c's object under a name of our own: it is never
  * defined, only cast, so nobody else needs json-c's headers. */
@@ -39,6 +39,67 @@ struct json *json_object(void) {
 /* Small at first: json-c's own default takes 256 bytes for "[]". */
 struct json *json_array(void) {
   return made(json_object_new_array_ext(4));
+}
+
+struct json *json_object_small(void) {
+  struct json *object = json_object();
+  if (lh_table_resize(json_object_get_object(inner(object)), 1) != 0)
+    abort();
+  return object;
+}
+
+struct raw {
+  size_t length;
+  char text[];
+};
+
+static void free_raw(json_c_object *value, void *raw) {
+  (void)value;
+  free(raw);
+}
+
+/* The text travels as json-c's user data, as the digits of a number do. */
+struct json *json_raw_new(const char *text, size_t length) {
+  struct raw *raw = mem_new(sizeof *raw + length + 1);
+  raw->length = length;
+  memcpy(raw->text, text, length);
+  struct json *container = text[0] == '{' ? json_object_small() : json_array();
+  json_object_set_userdata(inner(container), raw, free_raw);
+  return container;
+}
+
+static const struct raw *raw_of(const struct json *value) {
+  return is_kind(value, json_type_object) || is_kind(value, json_type_array)
+             ? json_object_get_userdata(inner(value))
+             : NULL;
+}
+
+const char *json_raw(const struct json *value, size_t *length) {
+  const struct raw *raw = raw_of(value);
+  if (raw == NULL)
+    return NULL;
+  *length = raw->length;
+  return raw->text;
+}
+
+/* Fills a container that is still text; whoever looks inside calls this. */
+static void open_up(const struct json *value) {
+  const struct raw *raw = raw_of(value);
+  if (raw == NULL)
+    return;
+  struct json *parsed = json_raw_parse(raw->text, raw->length);
+  json_object_set_userdata(inner(value), NULL, NULL);
+  struct json *container = outer(inner(value)), *member;
+  for (size_t i = 0; is_kind(parsed, json_type_array) &&
+                     i < json_object_array_length(inner(parsed));
+       i++)
+    json_push(container,
+              json_share(outer(json_object_array_get_idx(inner(parsed), i))));
+  void *state = NULL;
+  const char *key;
+  while (json_next(parsed, &state, &key, &member))
+    json_set(container, key, json_share(member));
+  json_free(parsed);
 }
 
 struct json *json_string(const char *text) {
@@ -111,6 +172,9 @@ static struct json *copy_object(const struct json *value) {
 
 /* Not json_object_deep_copy, which cuts strings at a NUL. */
 struct json *json_copy(const struct json *value) {
+  const struct raw *raw = raw_of(value);
+  if (raw != NULL)
+    return json_raw_new(raw->text, raw->length);
   const char *digits = json_digits(value);
   switch (json_kind(value)) {
   case JSON_BOOL:
@@ -140,6 +204,7 @@ void json_done(struct json **value) {
 }
 
 void json_set(struct json *object, const char *key, struct json *value) {
+  open_up(object);
   if (!is_kind(object, json_type_object)) {
     json_free(value);
     return;
@@ -173,11 +238,13 @@ void json_set_time(struct json *object, const char *key, int64_t wall_us) {
 }
 
 void json_remove(struct json *object, const char *key) {
+  open_up(object);
   if (is_kind(object, json_type_object))
     json_object_object_del(inner(object), key);
 }
 
 void json_push(struct json *array, struct json *value) {
+  open_up(array);
   if (!is_kind(array, json_type_array))
     json_free(value);
   else if (json_object_array_add(inner(array), inner(value)) != 0)
@@ -185,6 +252,7 @@ void json_push(struct json *array, struct json *value) {
 }
 
 void json_replace_at(struct json *array, size_t index, struct json *value) {
+  open_up(array);
   if (!is_kind(array, json_type_array) || index >= json_length(array))
     json_free(value);
   else
@@ -192,6 +260,7 @@ void json_replace_at(struct json *array, size_t index, struct json *value) {
 }
 
 void json_remove_at(struct json *array, size_t index, size_t count) {
+  open_up(array);
   size_t length = is_kind(array, json_type_array) ? json_length(array) : 0;
   if (index >= length)
     return;
@@ -221,6 +290,7 @@ enum json_kind json_kind(const struct json *value) {
 }
 
 struct json *json_get(const struct json *object, const char *key) {
+  open_up(object);
   json_c_object *value = NULL;
   if (is_kind(object, json_type_object))
     json_object_object_get_ex(inner(object), key, &value);
@@ -228,17 +298,20 @@ struct json *json_get(const struct json *object, const char *key) {
 }
 
 bool json_has(const struct json *object, const char *key) {
+  open_up(object);
   return is_kind(object, json_type_object) &&
          json_object_object_get_ex(inner(object), key, NULL) != 0;
 }
 
 struct json *json_at(const struct json *array, size_t index) {
+  open_up(array);
   if (!is_kind(array, json_type_array))
     return NULL;
   return outer(json_object_array_get_idx(inner(array), index));
 }
 
 size_t json_length(const struct json *value) {
+  open_up(value);
   if (is_kind(value, json_type_array))
     return json_object_array_length(inner(value));
   if (is_kind(value, json_type_object))
@@ -295,6 +368,8 @@ bool json_next(const struct json *object, void **state, const char **key,
                struct json **value) {
   if (!is_kind(object, json_type_object))
     return false;
+  if (*state == NULL)
+    open_up(object);
   struct lh_entry *last = *state;
   struct lh_entry *entry =
       last == NULL ? lh_table_head(json_object_get_object(inner(object)))
@@ -327,12 +402,12 @@ static bool equal_objects(const struct json *a, const struct json *b) {
 }
 
 /* Scalars are equal when they are written alike, so that no digits are lost in
- * a comparison by way of double. */
-static bool equal_scalars(const struct json *a, const struct json *b) {
+ * a comparison by way of double; containers when they are text as yet. */
+static bool equal_texts(const struct json *a, const struct json *b) {
   CLEANUP(buf_free) struct buf left = BUF_INIT(BUF_NOTEBOOK);
   CLEANUP(buf_free) struct buf right = BUF_INIT(BUF_NOTEBOOK);
-  json_write(a, &left);
-  json_write(b, &right);
+  json_write_sorted(a, &left);
+  json_write_sorted(b, &right);
   return left.length == right.length &&
          memcmp(left.data, right.data, left.length) == 0;
 }
@@ -341,7 +416,11 @@ bool json_equal(const struct json *a, const struct json *b) {
   enum json_kind kind = json_kind(a);
   if (a == b)
     return true;
-  if (kind != json_kind(b) || json_length(a) != json_length(b))
+  if (kind != json_kind(b))
+    return false;
+  if (raw_of(a) != NULL || raw_of(b) != NULL)
+    return equal_texts(a, b);
+  if (json_length(a) != json_length(b))
     return false;
   switch (kind) {
   case JSON_ARRAY:
@@ -356,6 +435,6 @@ bool json_equal(const struct json *a, const struct json *b) {
   case JSON_INTEGER:
   case JSON_NUMBER:
   default:
-    return equal_scalars(a, b);
+    return equal_texts(a, b);
   }
 }

@@ -9,9 +9,10 @@
  * UTF-8, cuts keys at \u0000 and saturates integers beyond 64 bits; the printer
  * writes NaN and invalid UTF-8. Ours is a strict RFC 8259 scanner (json_scan.c)
  * with the grammar on top (json_parse.c). Numbers that are no 64-bit integers
- * keep their digits and are written back as they came. Writing (json_write.c)
- * never yields NaN or Infinity (they become null) and never invalid UTF-8
- * (U+FFFD stands in). */
+ * keep their digits and are written back as they came; whole ones of more than
+ * 4,300 digits become text that says so. Writing (json_write.c) never yields
+ * NaN or Infinity (they become null) and never invalid UTF-8 (U+FFFD stands
+ * in). */
 #ifndef CELLPOST_JSON_JSON_H
 #define CELLPOST_JSON_JSON_H
 
@@ -46,9 +47,13 @@ struct json_rules {
    * NaN, Infinity and -Infinity become those words as strings, a NUL in a key
    * becomes U+FFFD; only broken grammar, size and depth are errors. */
   bool tolerant;
-  /* What the values may take in memory, in bytes, by a rough but generous
-   * count ("{}" takes 800 bytes, so that 64 MiB of text could take 16 GiB).
-   * 0: no limit. */
+  /* Arrays and objects at this depth (1: the outermost) stay text until
+   * somebody looks into them: nobody looks into most, and "{}" takes 800 bytes
+   * as a value. A NUL in a key lives until then; keys that stand twice are the
+   * last one there, also in strict mode. 0: all become values. */
+  unsigned raw_depth;
+  /* What the values may take in memory beside their text, in bytes, by a rough
+   * but generous count. 0: no limit. */
   size_t max_memory;
 };
 extern const struct json_rules JSON_RULES_REQUEST;  /* 64 MiB, depth 64 */
@@ -145,6 +150,9 @@ bool json_equal(const struct json *a, const struct json *b);
 int json_write(const struct json *value, struct buf *out);
 int json_write_indented(const struct json *value, bool sort, unsigned depth,
                         struct buf *out);
+
+/* Compact, keys sorted by code point: equal values are written alike. */
+int json_write_sorted(const struct json *value, struct buf *out);
 
 /* Appends one JSON string literal with its quotes (invalid UTF-8 repaired). */
 int json_write_string(const char *text, size_t length, struct buf *out);

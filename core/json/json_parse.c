@@ -1,31 +1,37 @@
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "core/json/json.h"
+#include "core/json/json_raw.h"
 #include "core/json/json_scan.h"
 
 #define MIB ((size_t)1 << 20)
 
 const struct json_rules JSON_RULES_REQUEST = {
-    .max_bytes = 64 * MIB, .max_depth = 64, .max_memory = 256 * MIB};
+    .max_bytes = 64 * MIB, .max_depth = 64, .max_memory = 8 * MIB};
 const struct json_rules JSON_RULES_KERNEL = {.max_bytes = 512 * MIB,
                                              .max_depth = 512,
                                              .tolerant = true,
-                                             .max_memory = 2048 * MIB};
+                                             .raw_depth = 3,
+                                             .max_memory = 64 * MIB};
 const struct json_rules JSON_RULES_NOTEBOOK = {.max_bytes = 2048 * MIB,
                                                .max_depth = 512,
                                                .tolerant = true,
-                                               .max_memory = 4096 * MIB};
-const struct json_rules JSON_RULES_STORE = {
-    .max_bytes = 512 * MIB, .max_depth = 600, .max_memory = 2048 * MIB};
+                                               .raw_depth = 7,
+                                               .max_memory = 1024 * MIB};
+const struct json_rules JSON_RULES_STORE = {.max_bytes = 512 * MIB,
+                                            .max_depth = 600,
+                                            .raw_depth = 4,
+                                            .max_memory = 256 * MIB};
 
-/* What json-c 0.16 allocates for a value, malloc's own share included. "{}"
- * costs hundreds of bytes for two in the text, hence the accounting. */
+/* What json-c 0.16 allocates for a value beside its text, malloc's own share
+ * included. */
 enum {
-  COST_OBJECT = 800, /* with room for 16 members */
-  COST_ARRAY = 160,
+  COST_CONTAINER = 200, /* and what the text's own allocation adds */
+  COST_OBJECT = 700,    /* room for 16 members */
   COST_SCALAR = 80,
   COST_MEMBER = 96, /* a place in its container, the key's allocation */
 };
@@ -46,20 +52,12 @@ static int next_token(struct parser *parser) {
   int token = json_scan_next(&parser->scan, parser->err);
   if (token == JSON_TOKEN_STRING &&
       parser->scan.bytes_length > JSON_STRING_MOST)
-    return err_set(parser->err, ERR_TOO_LARGE,
-                   "JSON: a string of 2 GiB at byte %zu", parser->scan.start);
+    return json_scan_too_long(&parser->scan, parser->err);
   return token;
 }
 
 static int expected(struct parser *parser, int token, const char *what) {
-  if (token < 0)
-    return -1; /* the scanner has said why */
-  if (token == JSON_TOKEN_END)
-    return err_set(parser->err, ERR_INVALID,
-                   "JSON: the text ends at byte %zu where %s should follow",
-                   parser->scan.start, what);
-  return err_set(parser->err, ERR_INVALID, "JSON: expected %s at byte %zu",
-                 what, parser->scan.start);
+  return json_scan_expected(&parser->scan, token, what, parser->err);
 }
 
 static int charge(struct parser *parser, size_t bytes) {
@@ -73,15 +71,16 @@ static int charge(struct parser *parser, size_t bytes) {
                  parser->scan.start, most / MIB);
 }
 
-static int enter(struct parser *parser, size_t cost) {
+static int enter(struct parser *parser) {
   if (++parser->depth > parser->rules->max_depth)
     return err_set(parser->err, ERR_INVALID,
                    "JSON: nested deeper than %u levels at byte %zu",
                    parser->rules->max_depth, parser->scan.start);
-  return charge(parser, cost);
+  return 0;
 }
 
-static int parse_elements(struct parser *parser, struct json *array) {
+static int parse_array(struct parser *parser, struct json **ret) {
+  struct json *array = *ret = json_array();
   int token = next_token(parser);
   if (token == JSON_TOKEN_CLOSE_ARRAY)
     return 0;
@@ -119,7 +118,7 @@ static int push_key(struct parser *parser) {
   }
   buf_append(&parser->keys, bytes, length);
   buf_byte(&parser->keys, '\0');
-  return charge(parser, COST_MEMBER + parser->scan.bytes_length);
+  return charge(parser, COST_MEMBER);
 }
 
 static int parse_member(struct parser *parser, int token, struct json *object) {
@@ -143,10 +142,15 @@ static int parse_member(struct parser *parser, int token, struct json *object) {
   return 0;
 }
 
-static int parse_members(struct parser *parser, struct json *object) {
+static int parse_object(struct parser *parser, struct json **ret) {
   int token = next_token(parser);
-  if (token == JSON_TOKEN_CLOSE_OBJECT)
+  if (token == JSON_TOKEN_CLOSE_OBJECT) {
+    *ret = json_object_small();
     return 0;
+  }
+  struct json *object = *ret = json_object();
+  if (charge(parser, COST_OBJECT) < 0)
+    return -1;
   for (;;) {
     if (parse_member(parser, token, object) < 0)
       return -1;
@@ -159,15 +163,32 @@ static int parse_members(struct parser *parser, struct json *object) {
   }
 }
 
-static int parse_container(struct parser *parser, bool is_object,
-                           struct json **ret) {
-  if (enter(parser, is_object ? COST_OBJECT : COST_ARRAY) < 0)
+/* What stands deep stays text. */
+static int keep_text(struct parser *parser, int token, struct json **ret) {
+  static const struct json_style compact = {0};
+  /* U+FFFD for one byte, \u001f for another, a mark at long numbers. */
+  CLEANUP(buf_free) struct buf text = BUF_INIT(6 * parser->scan.length + 64);
+  if (json_transcode(&parser->scan, token, &compact, 0,
+                     parser->rules->max_depth - parser->depth, &text,
+                     parser->err) < 0)
     return -1;
-  CLEANUP(json_done)
-  struct json *container = is_object ? json_object() : json_array();
-  int result = is_object ? parse_members(parser, container)
-                         : parse_elements(parser, container);
-  if (result < 0)
+  *ret = json_raw_new(buf_string(&text), text.length);
+  return 0;
+}
+
+static int parse_container(struct parser *parser, int token,
+                           struct json **ret) {
+  bool is_object = token == JSON_TOKEN_OPEN_OBJECT;
+  if (charge(parser, COST_CONTAINER) < 0)
+    return -1;
+  unsigned raw_depth = parser->rules->raw_depth;
+  if (raw_depth != 0 && parser->depth + 1 >= raw_depth)
+    return keep_text(parser, token, ret);
+  if (enter(parser) < 0)
+    return -1;
+  CLEANUP(json_done) struct json *container = NULL;
+  if ((is_object ? parse_object(parser, &container)
+                 : parse_array(parser, &container)) < 0)
     return -1;
   parser->depth--;
   *ret = MEM_STEAL(container);
@@ -176,8 +197,7 @@ static int parse_container(struct parser *parser, bool is_object,
 
 static int parse_scalar(struct parser *parser, int token, struct json **ret) {
   const struct json_scan *scan = &parser->scan;
-  bool has_bytes = token == JSON_TOKEN_STRING || token == JSON_TOKEN_NUMBER;
-  if (charge(parser, COST_SCALAR + (has_bytes ? scan->bytes_length : 0)) < 0)
+  if (charge(parser, COST_SCALAR) < 0)
     return -1;
   switch (token) {
   case JSON_TOKEN_NULL:
@@ -203,10 +223,8 @@ static int parse_scalar(struct parser *parser, int token, struct json **ret) {
 
 /* Recursion is as deep as max_depth allows, no deeper. */
 static int parse_value(struct parser *parser, int token, struct json **ret) {
-  if (token == JSON_TOKEN_OPEN_OBJECT)
-    return parse_container(parser, true, ret);
-  if (token == JSON_TOKEN_OPEN_ARRAY)
-    return parse_container(parser, false, ret);
+  if (token == JSON_TOKEN_OPEN_OBJECT || token == JSON_TOKEN_OPEN_ARRAY)
+    return parse_container(parser, token, ret);
   if (token < 0)
     return -1;
   return parse_scalar(parser, token, ret);
@@ -237,4 +255,15 @@ int json_parse(const char *text, size_t length, const struct json_rules *rules,
   json_scan_close(&parser.scan);
   buf_free(&parser.keys);
   return result;
+}
+
+struct json *json_raw_parse(const char *text, size_t length) {
+  static const struct json_rules rules = {.max_bytes = SIZE_MAX,
+                                          .max_depth = 1000,
+                                          .tolerant = true,
+                                          .raw_depth = 2};
+  struct json *value = NULL;
+  if (json_parse(text, length, &rules, &value, NULL) < 0)
+    abort(); /* we have written it ourselves */
+  return value;
 }

@@ -57,7 +57,7 @@ size_t json_clean_run(const char *text, size_t length) {
 void json_scan_open(struct json_scan *scan, const char *text, size_t length,
                     bool tolerant) {
   /* Decoding never makes a text longer than this: U+FFFD for one byte. */
-  const size_t most = 3 * length;
+  const size_t most = 3 * length + 64; /* and the mark of a long number */
   *scan = (struct json_scan){.text = text,
                              .length = length,
                              .tolerant = tolerant,
@@ -264,6 +264,17 @@ static bool fits_integer(struct json_scan *scan, bool negative) {
   return true;
 }
 
+/* A whole number that many readers refuse: becomes text with a mark. */
+static int number_as_text(struct json_scan *scan, size_t digits) {
+  buf_reset(&scan->scratch);
+  buf_append(&scan->scratch, scan->bytes, scan->bytes_length);
+  buf_format(&scan->scratch, " (a number of %zu digits, given as text)",
+             digits);
+  scan->bytes = buf_string(&scan->scratch);
+  scan->bytes_length = scan->scratch.length;
+  return JSON_TOKEN_STRING;
+}
+
 static int scan_number(struct json_scan *scan, struct err *err) {
   bool negative = skip_byte(scan, '-');
   bool zero = skip_byte(scan, '0');
@@ -287,6 +298,8 @@ static int scan_number(struct json_scan *scan, struct err *err) {
   }
   scan->bytes = scan->text + scan->start;
   scan->bytes_length = scan->offset - scan->start;
+  if (whole && digits > JSON_SCAN_DIGITS)
+    return number_as_text(scan, digits);
   return whole && fits_integer(scan, negative) ? JSON_TOKEN_INTEGER
                                                : JSON_TOKEN_NUMBER;
 }
@@ -335,4 +348,21 @@ int json_scan_next(struct json_scan *scan, struct err *err) {
   if ((byte >= '0' && byte <= '9') || (byte == '-' && !next_is(scan, "-I")))
     return scan_number(scan, err);
   return scan_word(scan, err);
+}
+
+int json_scan_expected(const struct json_scan *scan, int token,
+                       const char *what, struct err *err) {
+  if (token < 0)
+    return -1; /* the scanner has said why */
+  if (token == JSON_TOKEN_END)
+    return err_set(err, ERR_INVALID,
+                   "JSON: the text ends at byte %zu where %s should follow",
+                   scan->start, what);
+  return err_set(err, ERR_INVALID, "JSON: expected %s at byte %zu", what,
+                 scan->start);
+}
+
+int json_scan_too_long(const struct json_scan *scan, struct err *err) {
+  return err_set(err, ERR_TOO_LARGE, "JSON: a string of 2 GiB at byte %zu",
+                 scan->start);
 }

@@ -28,8 +28,14 @@ enum json_token {
   JSON_TOKEN_FALSE,
   JSON_TOKEN_STRING,
   JSON_TOKEN_INTEGER, /* fits int64_t */
-  JSON_TOKEN_NUMBER,  /* any other number */
+  JSON_TOKEN_NUMBER,  /* any other number, of at most
+                         JSON_SCAN_DIGITS digits when it is whole; a longer
+                         one is a JSON_TOKEN_STRING that says so */
 };
+
+/* Python, for one, refuses to read whole numbers of more digits
+ * (sys.int_info.default_max_str_digits). */
+#define JSON_SCAN_DIGITS 4300
 
 struct json_scan {
   const char *text; /* borrowed for as long as the scanner lives */
@@ -52,6 +58,13 @@ void json_scan_close(struct json_scan *scan);
 
 /* Reads the next token: an enum json_token, or -1 with the fault in *err. */
 int json_scan_next(struct json_scan *scan, struct err *err);
+
+/* Faults of what has just been read: something else stands there than `what`
+ * (unless the scanner has said so already); it is a string that is too long for
+ * a value. Always -1. */
+int json_scan_expected(const struct json_scan *scan, int token,
+                       const char *what, struct err *err);
+int json_scan_too_long(const struct json_scan *scan, struct err *err);
 
 /* How many bytes at the start of `text` may stand as they are between the
  * quotes of a JSON string: ends before a quote, a backslash, a control

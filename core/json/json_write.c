@@ -5,12 +5,12 @@
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 #include "core/json/json.h"
+#include "core/json/json_raw.h"
 #include "core/json/json_scan.h"
 
 struct writer {
   struct buf *out;
-  bool indented; /* as nbformat writes, else compact */
-  bool sort;
+  struct json_style style;
 };
 
 static int write_value(const struct writer *writer, const struct json *value,
@@ -97,17 +97,21 @@ static int write_number(const struct json *value, struct buf *out) {
                         : write_double(json_as_number(value, 0), out);
 }
 
-/* What stands between two items, and before and after them. */
-static void write_break(const struct writer *writer, unsigned depth) {
-  if (!writer->indented)
+void json_write_break(const struct json_style *style, unsigned depth,
+                      struct buf *out) {
+  if (!style->indented)
     return;
-  char *spaces = buf_reserve(writer->out, (size_t)depth + 1);
+  char *spaces = buf_reserve(out, (size_t)depth + 1);
   if (spaces == NULL)
     return;
   spaces[0] = '\n';
   memset(spaces + 1, ' ', depth);
   spaces[depth + 1] = '\0';
-  writer->out->length += (size_t)depth + 1;
+  out->length += (size_t)depth + 1;
+}
+
+static void write_break(const struct writer *writer, unsigned depth) {
+  json_write_break(&writer->style, depth, writer->out);
 }
 
 static int write_array(const struct writer *writer, const struct json *array,
@@ -141,7 +145,7 @@ static void write_member(const struct writer *writer,
   buf_byte(writer->out, first ? '{' : ',');
   write_break(writer, depth + 1);
   append_string(member->key, strlen(member->key), writer->out);
-  buf_append(writer->out, ": ", writer->indented ? 2 : 1);
+  buf_append(writer->out, ": ", writer->style.indented ? 2 : 1);
   write_value(writer, member->value, depth + 1);
 }
 
@@ -174,7 +178,7 @@ static int write_object(const struct writer *writer, const struct json *object,
                         unsigned depth) {
   if (json_length(object) == 0)
     return buf_text(writer->out, "{}");
-  if (writer->sort)
+  if (writer->style.sort)
     write_members_sorted(writer, object, depth);
   else
     write_members(writer, object, depth);
@@ -182,8 +186,28 @@ static int write_object(const struct writer *writer, const struct json *object,
   return buf_byte(writer->out, '}');
 }
 
+/* A container that is still text. */
+static void write_raw(const struct writer *writer, const char *text,
+                      size_t length, unsigned depth) {
+  if (!writer->style.indented && !writer->style.sort) {
+    buf_append(writer->out, text, length);
+    return;
+  }
+  struct json_scan scan;
+  json_scan_open(&scan, text, length, true);
+  json_transcode(&scan, json_scan_next(&scan, NULL), &writer->style, depth,
+                 UINT_MAX, writer->out, NULL);
+  json_scan_close(&scan);
+}
+
 static int write_value(const struct writer *writer, const struct json *value,
                        unsigned depth) {
+  size_t length;
+  const char *raw = json_raw(value, &length);
+  if (raw != NULL) {
+    write_raw(writer, raw, length, depth);
+    return 0;
+  }
   switch (json_kind(value)) {
   case JSON_BOOL:
     return buf_text(writer->out,
@@ -230,9 +254,15 @@ int json_write(const struct json *value, struct buf *out) {
   return write_all(&writer, value, 0);
 }
 
+int json_write_sorted(const struct json *value, struct buf *out) {
+  struct writer writer = {.out = out, .style = {.sort = true}};
+  return write_all(&writer, value, 0);
+}
+
 int json_write_indented(const struct json *value, bool sort, unsigned depth,
                         struct buf *out) {
-  struct writer writer = {.out = out, .indented = true, .sort = sort};
+  struct writer writer = {.out = out,
+                          .style = {.indented = true, .sort = sort}};
   return write_all(&writer, value, depth);
 }
 

@@ -17,6 +17,11 @@ static const struct json_rules tolerant = {.max_bytes = 1 << 20,
                                            .max_depth = 64,
                                            .max_memory = 64 << 20,
                                            .tolerant = true};
+static const struct json_rules kept = {.max_bytes = 1 << 20,
+                                       .max_depth = 64,
+                                       .max_memory = 64 << 20,
+                                       .raw_depth = 2,
+                                       .tolerant = true};
 /* For our own output, which may be longer than what came in. */
 static const struct json_rules again = {.max_bytes = MOST, .max_depth = 64};
 
@@ -85,6 +90,33 @@ static void check_string(const char *text, size_t length) {
             "valid text needs no repair");
 }
 
+static void look_everywhere(struct json *value) {
+  void *state = NULL;
+  const char *key;
+  struct json *member;
+  for (size_t i = 0; i < json_length(value); i++)
+    look_everywhere(json_at(value, i));
+  while (json_next(value, &state, &key, &member))
+    look_everywhere(member);
+}
+
+/* What stays text means the same, before and after a look inside. */
+static void check_kept(const char *text, size_t length,
+                       const struct json *value) {
+  CLEANUP(json_done) struct json *raw = NULL;
+  CLEANUP(buf_free) struct buf written = BUF_INIT(MOST);
+  require(json_parse(text, length, &kept, &raw, NULL) == 0,
+          "what is mended can be kept as text");
+  require(json_write_indented(raw, true, 0, &written) == 0, "text fits");
+  CLEANUP(json_done) struct json *back = NULL;
+  require(json_parse(written.data, written.length, &tolerant, &back, NULL) == 0,
+          "text can be read");
+  look_everywhere(raw);
+  require(json_equal(raw, value), "a look inside finds the same");
+  require(strstr(written.data, "\\u0000") != NULL || json_equal(back, value),
+          "text means the same");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
@@ -100,6 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length) {
             "what is refused for kernels is refused for all");
   if (mended != untouched) {
     check_written(mended);
+    check_kept(text, length, mended);
     check_full_buffer(mended, length);
   }
   if (exact != untouched) {
