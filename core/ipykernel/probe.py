@@ -194,7 +194,7 @@ def name_error():
     standard = getattr(sys, "stdlib_module_names", sys.builtin_module_names)
     return {
         "name": short(name),
-        "close": close(name, dict.fromkeys(names[:CANDIDATES])),
+        "close": close(name, dict.fromkeys(names[:CANDIDATES]), 0.6 if len(name) > 4 else 0.75),
         "module": name in sys.modules or name in standard or importlib.util.find_spec(name) is not None,
     }
 

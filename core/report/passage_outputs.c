@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/report/html/html.h"
 #include "core/text/ansi.h"
 #include "core/text/characters.h"
@@ -22,8 +23,34 @@ struct walk {
   size_t image; /* of source->images, the next one */
 };
 
-static void add_plain(struct walk *walk, const struct json *text) {
-  ansi_strip(json_text(text), json_text_length(text), walk->out);
+/* Pagers write bold and underlined letters one over the other: "_\bM" is M. */
+static void append_overstruck(const char *text, size_t length,
+                              struct buf *out) {
+  const char *end = text + length, *back;
+  while ((back = memchr(text, '\b', (size_t)(end - text))) != NULL) {
+    buf_append(out, text, (size_t)(back - text));
+    text = back + 1;
+    if (text == end)
+      return;
+    size_t last = out->length;
+    while (last > 0 && utf8_is_continuation(out->data[last - 1]))
+      last--;
+    if (last > 0 && out->data[last - 1] != '\n')
+      buf_truncate(out, last - 1);
+  }
+  buf_append(out, text, (size_t)(end - text));
+}
+
+static void add_plain(struct walk *walk, const struct json *value) {
+  const char *text = json_text(value);
+  size_t length = json_text_length(value);
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_ANSWER);
+  if (length > 0 && memchr(text, '\b', length) != NULL) {
+    append_overstruck(text, length, &plain);
+    text = buf_string(&plain);
+    length = plain.length;
+  }
+  ansi_strip(text, length, walk->out);
 }
 
 /* Only a change of channel is marked, so that ordinary output reads as it was

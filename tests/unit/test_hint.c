@@ -288,7 +288,9 @@ static void what_was_printed_is_told(void **state) {
   static const struct {
     const char *name, *text, *hint;
   } rows[] = {
-      {"stdout", "error: externally-managed-environment\n", NOT_HERE},
+      {"stdout",
+       "\x1b[1;31merror\x1b[0m: \x1b[1mexternally-managed-environment\x1b[0m\n",
+       NOT_HERE},
       {"stdout", "ERROR: No matching distribution found for x\n", NOT_HERE},
       {"stderr", "curl: (6) Could not resolve host: a.b\n", OFFLINE},
       {"stderr", "error: 'x' undefined\n",

@@ -88,6 +88,7 @@ static const struct row rows[] = {
     {"import jsn", "{\"name\":\"jsn\",\"close\":[\"json\"],\"parent\":false}"},
     {"import polrs", "{\"name\":\"polrs\",\"close\":[],\"parent\":false}"},
     {"In = id\ni", "{\"name\":\"i\",\"close\":[],\"module\":false}"},
+    {"lst = 1\nIn1", "{\"name\":\"In1\",\"close\":[],\"module\":false}"},
     {"N = 1\nn", "{\"name\":\"n\",\"close\":[\"N\"],\"module\":false}"},
     {"import email.mim",
      "{\"name\":\"email.mim\",\"close\":[\"mime\"],\"parent\":true}"},

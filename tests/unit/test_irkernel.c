@@ -47,26 +47,46 @@ static const struct {
     {"f('a", {"1. f(\"a\")   # at line 9 of file <text>", "2.", "x. y", ""}, 0},
 };
 
+static int64_t line_of(const char *text, const char *message,
+                       const char *const *calls, size_t count) {
+  CLEANUP(json_done) struct json *error = json_object();
+  struct json *traceback = json_array();
+  for (size_t i = 0; i < count && calls[i] != NULL; i++)
+    json_push(traceback, json_string(calls[i]));
+  json_set(error, "traceback", traceback);
+  json_set_text(error, "evalue", message);
+  CLEANUP(code_free) struct code code;
+  code_init(&code, text, strlen(text));
+  int64_t line, column;
+  bool found = irkernel_place(error, &code, &line, &column);
+  assert_int_equal(found, line > 0);
+  return line;
+}
+
 static void calls_are_found_by_their_tokens(void **state) {
   (void)state;
-  for (size_t i = 0; i < COUNT_OF(rows); i++) {
-    CLEANUP(json_done) struct json *error = json_object();
-    struct json *traceback = json_array();
-    for (size_t k = 0; k < COUNT_OF(rows[i].calls) && rows[i].calls[k]; k++)
-      json_push(traceback, json_string(rows[i].calls[k]));
-    json_set(error, "traceback", traceback);
-    CLEANUP(code_free) struct code code;
-    code_init(&code, rows[i].code, strlen(rows[i].code));
-    int64_t line, column;
-    bool found = irkernel_place(error, &code, &line, &column);
-    if (found != (rows[i].line > 0) || line != rows[i].line)
-      fail_msg("row %zu: line %lld", i, (long long)line);
-  }
+  for (size_t i = 0; i < COUNT_OF(rows); i++)
+    if (line_of(rows[i].code, NULL, rows[i].calls, COUNT_OF(rows[i].calls)) !=
+        rows[i].line)
+      fail_msg("row %zu", i);
+}
+
+static void built_in_functions_are_found_by_the_message(void **state) {
+  (void)state;
+  static const char *const none[] = {"Traceback:"}, *const one[] = {"1. f()"};
+  static const char log_a[] = "Error in log(\"a\"): non-numeric argument\n";
+  assert_int_equal(line_of("x <- 1\nlog( 'a' )", log_a, none, 1), 2);
+  assert_int_equal(line_of("log('a')\nlog('a')", log_a, none, 1), 0);
+  assert_int_equal(line_of("log('a')", log_a, one, 1), 0);
+  assert_int_equal(line_of("log('a')", "Error in log(\"a\"", none, 1), 0);
+  assert_int_equal(line_of("log('a')", "Error in )", none, 1), 0);
+  assert_int_equal(line_of("log('a')", "Error: no", none, 1), 0);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(calls_are_found_by_their_tokens),
+      cmocka_unit_test(built_in_functions_are_found_by_the_message),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,9 @@ static const struct row rows[] = {
      "[" DATA("\"text/latex\":\"$x$\",\"text/plain\":"
               "\"<IPython.core.display.Latex object>\"") "]",
      .status = "ok", .text = "$x$"},
+    {"letters that a pager wrote one over the other",
+     "[" DATA("\"text/plain\":\"_\\b\u00e9_\\bM n\\bn x\\b\\n\\ba\\b\"") "]",
+     .status = "ok", .text = "\u00e9M n \na"},
     {"an object that is only named is named",
      "[" DATA("\"text/plain\":\"<x at 0x7f01>\"") "]", .status = "ok",
      .text = "<x at 0x7f01>"},

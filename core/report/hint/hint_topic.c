@@ -3,7 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/text/ansi.h"
 
 static const struct sign {
   const char *words;
@@ -71,13 +73,15 @@ static bool is_printed_error(const struct json *output, const char *text,
 }
 
 static enum hint_topic topic_of_output(const struct json *output) {
-  const struct json *value = json_get(output, "text");
-  const char *text = json_text(value);
-  if (!is_stream(output) || text == NULL)
+  const struct json *text = json_get(output, "text");
+  CLEANUP(buf_free) struct buf plain = BUF_INIT(BUF_ANSWER);
+  if (!is_stream(output) || json_text(text) == NULL)
     return HINT_TOPIC_NONE;
-  size_t length = json_text_length(value);
-  enum hint_topic topic = look_up(printed, COUNT_OF(printed), text, length);
-  return topic == HINT_TOPIC_NONE && is_printed_error(output, text, length)
+  ansi_strip(json_text(text), json_text_length(text), &plain);
+  enum hint_topic topic =
+      look_up(printed, COUNT_OF(printed), buf_string(&plain), plain.length);
+  return topic == HINT_TOPIC_NONE &&
+                 is_printed_error(output, buf_string(&plain), plain.length)
              ? HINT_TOPIC_PRINTED
              : topic;
 }

@@ -1,8 +1,9 @@
 /* Parse errors say "<text>:2:8: unexpected …". The call stack says "2. stop(…)
  * # at line 2 of file <text>" of any cell, so such a line counts only when the
  * cell that was run has that call in it; the outermost call is in this cell in
- * any case, and counts where the cell has it once. R writes the calls anew, so
- * they are compared by their tokens. */
+ * any case, and counts where the cell has it once, as the message's own call
+ * does when the stack is empty. R writes the calls anew, so they are compared
+ * by their tokens. */
 #include "core/report/traceback/irkernel.h"
 
 #include <ctype.h>
@@ -190,20 +191,44 @@ static int64_t line_of_call(const struct code *code, const char *call,
   return line;
 }
 
-static int64_t line_in_calls(const struct json *traceback,
+/* "Error in log("a"): non-numeric …": what built-in functions say, which leave
+ * no call on the stack. The call ends with its last bracket. */
+static int64_t line_of_builtin(const char *message, const struct code *code) {
+  static const char start[] = "Error in ";
+  if (message == NULL || strncmp(message, start, sizeof start - 1) != 0)
+    return 0;
+  const char *call = message + sizeof start - 1, *at = call;
+  const char *end = message + strlen(message);
+  for (size_t depth = 0; (at = skip_blanks(at, end)) < end;) {
+    struct token token = take_token(&at, end);
+    if (token.kind != TOKEN_SIGN)
+      continue;
+    if (*token.text == '(')
+      depth++;
+    else if (*token.text == ')' && depth > 0 && --depth == 0)
+      return line_of_call(code, call, at);
+  }
+  return 0;
+}
+
+static int64_t line_in_calls(const struct json *error,
                              const struct code *code) {
+  const struct json *traceback = json_get(error, "traceback");
   const char *call, *call_end;
   int64_t line, outermost = 0;
+  bool has_calls = false;
   for (size_t i = json_length(traceback); i-- > 0;) {
     const char *text = json_text(json_at(traceback, i));
     if (text == NULL || !read_call(text, &call, &call_end, &line))
       continue;
+    has_calls = true;
     if (line > 0 && is_at_line(code, call, call_end, line))
       return line;
     if (strncmp(text, "1. ", 3) == 0)
       outermost = line_of_call(code, call, call_end);
   }
-  return outermost;
+  return has_calls ? outermost
+                   : line_of_builtin(json_get_text(error, "evalue"), code);
 }
 
 bool irkernel_place(const struct json *error, const struct code *code,
@@ -219,6 +244,6 @@ bool irkernel_place(const struct json *error, const struct code *code,
     }
     return true;
   }
-  *line = line_in_calls(json_get(error, "traceback"), code);
+  *line = line_in_calls(error, code);
   return *line > 0;
 }
