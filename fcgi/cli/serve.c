@@ -52,8 +52,8 @@ static void work(void *context, struct door *door) {
 /* Returns as server_drain, or -1. */
 static int serve_requests(const struct conf *conf, struct listener *listener,
                           struct err *err) {
-  if (broadcast_start(engine_store(service.engine), (long)conf->watchers,
-                      &service.metrics, &service.broadcast, err) < 0)
+  if (broadcast_start(engine_store(service.engine), conf, &service.metrics,
+                      &service.broadcast, err) < 0)
     return -1;
   long threads =
       server_start(listener, (long)conf->threads, work, &service, err);

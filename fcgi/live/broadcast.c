@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 #include <utlist.h>
@@ -22,7 +23,10 @@
 #define ROUND_SHARE 3
 /* The log cannot be read: again after so long. */
 #define TROUBLE (1 * CLOCK_S)
-#define SWEEP (1 * CLOCK_S)
+/* The log is read so long after the last change of the database: a change is
+ * told before others can see it. */
+#define AFTERMATH (1 * CLOCK_S)
+#define SWEEP_LEAST (1 * CLOCK_S)
 #define KEEPALIVE (15 * CLOCK_S)
 /* Who takes nothing for so long is gone. */
 #define STALLED (60 * CLOCK_S)
@@ -31,6 +35,8 @@ struct broadcast {
   long most; /* watchers */
   int wake;  /* eventfd */
   int epoll;
+  int changes; /* inotify, of the database's directory */
+  const char *directory;
   pthread_t thread;
   pthread_mutex_t mutex; /* guards the next two */
   struct watcher *newcomers;
@@ -39,7 +45,9 @@ struct broadcast {
   /* the thread's own, but for the places */
   struct audience audience;
   struct frames *keepalive;
+  int watched; /* what inotify watches; -1: nothing, for nobody does */
   int64_t round_at, sweep_at;
+  int64_t quiet_at; /* from then on there is nothing new to be read */
 };
 
 bool broadcast_reserve(struct broadcast *broadcast) {
@@ -78,11 +86,49 @@ void broadcast_add(struct broadcast *broadcast, struct watcher *watcher,
 
 static void look_after(void *context, struct watcher *watcher) {
   struct broadcast *broadcast = context;
-  int64_t now = clock_monotonic_ns(), silent = now - watcher->moved;
-  if (watcher->count != 0 && silent >= STALLED)
+  int64_t now = clock_monotonic_ns();
+  int64_t due = watcher->moved + (watcher->count != 0 ? STALLED : KEEPALIVE);
+  if (due < broadcast->sweep_at)
+    broadcast->sweep_at = due;
+  if (due > now)
+    return;
+  if (watcher->count != 0)
     audience_leave(&broadcast->audience, watcher);
-  else if (watcher->count == 0 && silent >= KEEPALIVE)
+  else
     audience_give(&broadcast->audience, watcher, broadcast->keepalive, now);
+}
+
+static void sweep(struct broadcast *broadcast) {
+  int64_t now = clock_monotonic_ns();
+  broadcast->sweep_at = now + KEEPALIVE;
+  audience_visit(&broadcast->audience, look_after, broadcast);
+  if (broadcast->sweep_at < now + SWEEP_LEAST)
+    broadcast->sweep_at = now + SWEEP_LEAST;
+}
+
+/* Every event that is put into the log changes the database's files. Where that
+ * cannot be seen, the log is read all the time. */
+static void watch_changes(struct broadcast *broadcast) {
+  if (broadcast->watched < 0)
+    broadcast->watched =
+        inotify_add_watch(broadcast->changes, broadcast->directory, IN_MODIFY);
+  broadcast->quiet_at =
+      broadcast->watched < 0 ? INT64_MAX : clock_monotonic_ns() + AFTERMATH;
+}
+
+static void unwatch_changes(struct broadcast *broadcast) {
+  if (broadcast->watched >= 0)
+    inotify_rm_watch(broadcast->changes, broadcast->watched);
+  broadcast->watched = -1;
+}
+
+static void take_changes(struct broadcast *broadcast) {
+  char events[4096];
+  bool changed = false;
+  while (read(broadcast->changes, events, sizeof events) > 0)
+    changed = true;
+  if (changed && broadcast->watched >= 0)
+    broadcast->quiet_at = clock_monotonic_ns() + AFTERMATH;
 }
 
 static void send_off(void *context, struct watcher *watcher) {
@@ -123,8 +169,10 @@ static bool take_newcomers(struct broadcast *broadcast) {
   broadcast->newcomers = NULL;
   bool stopping = broadcast->stopping;
   pthread_mutex_unlock(&broadcast->mutex);
-  if (newcomers != NULL)
+  if (newcomers != NULL) {
     skip(broadcast);
+    watch_changes(broadcast);
+  }
   struct watcher *watcher = NULL, *next = NULL;
   DL_FOREACH_SAFE(newcomers, watcher, next) {
     DL_DELETE(newcomers, watcher);
@@ -146,13 +194,17 @@ static void serve_socket(struct broadcast *broadcast, struct watcher *watcher,
     audience_leave(&broadcast->audience, watcher);
 }
 
+/* Whether there may be anything to give, to those who are behind at least. */
+static bool has_news(const struct broadcast *broadcast) {
+  return broadcast->audience.apart != NULL ||
+         broadcast->round_at < broadcast->quiet_at;
+}
+
 static int next_timeout(const struct broadcast *broadcast) {
   if (audience_is_idle(&broadcast->audience))
     return -1;
-  int64_t next = broadcast->round_at < broadcast->sweep_at
-                     ? broadcast->round_at
-                     : broadcast->sweep_at;
-  return clock_poll_timeout(next);
+  bool reads = has_news(broadcast) && broadcast->round_at < broadcast->sweep_at;
+  return clock_poll_timeout(reads ? broadcast->round_at : broadcast->sweep_at);
 }
 
 static int64_t spent_ns(void) {
@@ -167,6 +219,8 @@ static void do_round(struct broadcast *broadcast) {
   if (audience_give_news(&broadcast->audience, &err) < 0) {
     log_error("the live feed pauses: %s", err.text);
     broadcast->round_at = clock_monotonic_ns() + TROUBLE;
+    if (broadcast->quiet_at < broadcast->round_at + AFTERMATH)
+      broadcast->quiet_at = broadcast->round_at + AFTERMATH;
     return;
   }
   int64_t pause = ROUND_SHARE * (spent_ns() - before);
@@ -174,12 +228,12 @@ static void do_round(struct broadcast *broadcast) {
 }
 
 static void do_what_is_due(struct broadcast *broadcast) {
-  if (clock_monotonic_ns() >= broadcast->round_at)
+  int64_t now = clock_monotonic_ns();
+  bool sweeps = now >= broadcast->sweep_at;
+  if (sweeps || (has_news(broadcast) && now >= broadcast->round_at))
     do_round(broadcast);
-  if (clock_monotonic_ns() >= broadcast->sweep_at) {
-    audience_visit(&broadcast->audience, look_after, broadcast);
-    broadcast->sweep_at = clock_monotonic_ns() + SWEEP;
-  }
+  if (sweeps)
+    sweep(broadcast);
   audience_tidy(&broadcast->audience);
 }
 
@@ -192,14 +246,20 @@ static void *run(void *context) {
                            next_timeout(broadcast));
     bool woken = false;
     for (int i = 0; i < count; i++) {
-      woken |= events[i].data.ptr == NULL;
-      if (events[i].data.ptr != NULL)
-        serve_socket(broadcast, events[i].data.ptr, events[i].events);
+      void *which = events[i].data.ptr;
+      if (which == NULL)
+        woken = true;
+      else if (which == broadcast)
+        take_changes(broadcast);
+      else
+        serve_socket(broadcast, which, events[i].events);
     }
     if (woken)
       going = take_newcomers(broadcast);
     if (going && !audience_is_idle(&broadcast->audience))
       do_what_is_due(broadcast);
+    if (audience_is_idle(&broadcast->audience))
+      unwatch_changes(broadcast);
   }
   audience_visit(&broadcast->audience, send_off, broadcast);
   audience_tidy(&broadcast->audience);
@@ -209,11 +269,15 @@ static void *run(void *context) {
 static int open_descriptors(struct broadcast *broadcast, struct err *err) {
   broadcast->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   broadcast->epoll = epoll_create1(EPOLL_CLOEXEC);
+  broadcast->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-  if (broadcast->wake >= 0 && broadcast->epoll >= 0 &&
-      epoll_ctl(broadcast->epoll, EPOLL_CTL_ADD, broadcast->wake, &event) == 0)
-    return 0;
-  return err_errno(err, ERR_IO, errno, "eventfd or epoll");
+  struct epoll_event change = {.events = EPOLLIN, .data.ptr = broadcast};
+  if (broadcast->wake < 0 || broadcast->epoll < 0 ||
+      epoll_ctl(broadcast->epoll, EPOLL_CTL_ADD, broadcast->wake, &event) < 0 ||
+      (broadcast->changes >= 0 && epoll_ctl(broadcast->epoll, EPOLL_CTL_ADD,
+                                            broadcast->changes, &change) < 0))
+    return err_errno(err, ERR_IO, errno, "eventfd or epoll");
+  return 0;
 }
 
 static int start_thread(struct broadcast *broadcast, struct err *err) {
@@ -228,10 +292,13 @@ static int start_thread(struct broadcast *broadcast, struct err *err) {
   return 0;
 }
 
-int broadcast_start(struct store *store, long most, struct metrics *metrics,
-                    struct broadcast **ret, struct err *err) {
+int broadcast_start(struct store *store, const struct conf *conf,
+                    struct metrics *metrics, struct broadcast **ret,
+                    struct err *err) {
   struct broadcast *broadcast = mem_new(sizeof *broadcast);
-  broadcast->most = most;
+  broadcast->most = (long)conf->watchers;
+  broadcast->directory = conf->state_directory;
+  broadcast->watched = -1;
   broadcast->audience.store = store;
   broadcast->audience.metrics = metrics;
   pthread_mutex_init(&broadcast->mutex, NULL);

@@ -1,26 +1,28 @@
 /* The live feed: one thread that gives the events of the log to all watchers.
  *
  * It reads the log, where every process of ours writes, 50 times a second while
- * somebody watches, and does nothing otherwise. Every event is read and
- * formatted once, whatever the number of watchers (audience.h). A watcher that
- * does not read is dropped with a "gap" (watcher.h) and may come again: the log
- * still has what it missed. */
+ * somebody watches and something is written, and sleeps otherwise. Every event
+ * is read and formatted once, whatever the number of watchers (audience.h). A
+ * watcher that does not read is dropped with a "gap" (watcher.h) and may come
+ * again: the log still has what it missed. */
 #ifndef CELLPOST_FCGI_LIVE_BROADCAST_H
 #define CELLPOST_FCGI_LIVE_BROADCAST_H
 
 #include <stdbool.h>
 
 #include "core/base/err.h"
+#include "core/conf/conf.h"
 #include "core/store/store.h"
 #include "fcgi/http/metrics.h"
 #include "fcgi/live/watcher.h"
 
 struct broadcast;
 
-/* `most` watchers at once. `store` and `metrics` are borrowed until
- * broadcast_stop. */
-int broadcast_start(struct store *store, long most, struct metrics *metrics,
-                    struct broadcast **ret, struct err *err);
+/* conf->watchers at once. What is handed in is borrowed until broadcast_stop.
+ */
+int broadcast_start(struct store *store, const struct conf *conf,
+                    struct metrics *metrics, struct broadcast **ret,
+                    struct err *err);
 
 /* Ends every watcher's response and the thread. Whoever comes later is turned
  * away; so the object stays, as long as requests may come. */

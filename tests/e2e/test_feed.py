@@ -7,6 +7,7 @@ import json
 import pathlib
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -276,8 +277,16 @@ def test_nobody_watching_costs_nothing(make_instance, task):
     def wakes():
         return [value for name, value in thread().items() if "ctxt_switches" in name]
 
+    def sleeps(seconds):
+        before = wakes()
+        time.sleep(seconds)
+        return wakes() == before
+
     with Watcher(instance) as watcher:
         next(watcher.events)
+        instance.post(task, "1")
+        watcher.until("run.finished")
+        wait_for(lambda: sleeps(2), "its sleep while nothing happens")
         instance.post(task, "1")
         watcher.until("run.finished")
     wait_for(lambda: "\ncellpost_watchers 0\n" in instance.get("/metrics").text, "the end of the watcher")
