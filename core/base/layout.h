@@ -15,6 +15,7 @@
  *        /jail.json, warm.json              what the keeper tells the app
  *        /kernels/<id>/                     the kernel's own, 0700:
  *                     /connection.json      and the ipc sockets that it names
+ *                     /start.py             how a Python program starts
  *                     /stack.txt, setup.txt written by ipykernel/setup
  *        /shims/<id>/                       the keeper's own, 0700:
  *                   /log.0, log.1, exit, asked
@@ -54,6 +55,7 @@
 /* In a kernel's directory. */
 #define LAYOUT_CONNECTION "connection.json"
 #define LAYOUT_STACK "stack.txt"
+#define LAYOUT_START "start.py" /* launch_python.py */
 #define LAYOUT_SETUP                                                           \
   "setup.txt" /* the digest of the source of ipykernel/setup */
 

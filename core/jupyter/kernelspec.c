@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
@@ -144,14 +145,56 @@ int kernelspec_parse(const char *text, size_t length, const char *name,
 
 /* The installation that a kernelspec belongs to: what stands in front of
  * share/jupyter/kernels/NAME. */
-static char *prefix_of(const char *directory) {
+static char *find_prefix(const char *directory) {
   static const char middle[] = "/share/jupyter/kernels";
   const char *name = strrchr(directory, '/');
   size_t length = name == NULL ? 0 : (size_t)(name - directory);
   size_t tail = sizeof middle - 1;
   if (length <= tail || strncmp(name - tail, middle, tail) != 0)
-    return mem_copy_text("/usr");
+    return NULL;
   return mem_copy_bytes(directory, length - tail);
+}
+
+static bool is_python(const char *name) {
+  static const char python[] = "python";
+  return strncmp(name, python, sizeof python - 1) == 0 &&
+         strspn(name + sizeof python - 1, "0123456789.") ==
+             strlen(name + sizeof python - 1);
+}
+
+/* The first that is there of the name itself, python3 and python. */
+static char *find_python(const char *prefix, const char *name) {
+  const char *const names[] = {name, "python3", "python"};
+  for (size_t i = 0; i < COUNT_OF(names); i++) {
+    char *path = mem_format("%s/bin/%s", prefix, names[i]);
+    if (access(path, X_OK) == 0)
+      return path;
+    free(path);
+  }
+  return NULL;
+}
+
+/* Where pip installs for the system's Python, which is elsewhere. */
+static bool shares_system_python(const char *prefix) {
+  const char *home = getenv("HOME");
+  CLEANUP(mem_free_pointer)
+  char *local = mem_format("%s/.local", home == NULL ? "" : home);
+  return strcmp(prefix, "/usr/local") == 0 || strcmp(prefix, local) == 0;
+}
+
+/* The interpreter that a bare "python" means: the one beside the kernelspec,
+ * which ipykernel was installed with (jupyter_client has its own interpreter in
+ * mind). Only a kernelspec that sets PATH wants it searched for. */
+static char *choose_python(const struct kernelspec *spec, const char *prefix,
+                           const char *name) {
+  if (json_get(spec->env, "PATH") != NULL)
+    return mem_copy_text(name);
+  char *found = prefix == NULL ? NULL : find_python(prefix, name);
+  if (found == NULL && (prefix == NULL || shares_system_python(prefix)))
+    found = find_python("/usr", name);
+  return found != NULL || prefix == NULL
+             ? (found == NULL ? mem_copy_text(name) : found)
+             : mem_format("%s/bin/%s", prefix, name);
 }
 
 struct placeholder {
@@ -184,11 +227,11 @@ static char *expand(const char *text, const struct placeholder *placeholders,
 
 char **kernelspec_expand_argv(const struct kernelspec *spec,
                               const char *connection_file) {
-  CLEANUP(mem_free_pointer) char *prefix = prefix_of(spec->directory);
+  CLEANUP(mem_free_pointer) char *prefix = find_prefix(spec->directory);
   const struct placeholder placeholders[] = {
       {"{connection_file}", connection_file},
       {"{resource_dir}", spec->directory},
-      {"{prefix}", prefix},
+      {"{prefix}", prefix == NULL ? "/usr" : prefix},
   };
   size_t count = 0;
   while (spec->argv[count] != NULL)
@@ -196,5 +239,10 @@ char **kernelspec_expand_argv(const struct kernelspec *spec,
   char **argv = mem_array(count + 1, sizeof *argv);
   for (size_t i = 0; i < count; i++)
     argv[i] = expand(spec->argv[i], placeholders, COUNT_OF(placeholders));
+  if (is_python(argv[0])) {
+    char *name = argv[0];
+    argv[0] = choose_python(spec, prefix, name);
+    free(name);
+  }
   return argv;
 }

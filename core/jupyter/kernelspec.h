@@ -43,8 +43,11 @@ int kernelspec_parse(const char *text, size_t length, const char *name,
 
 /* argv with {connection_file}, {resource_dir} and {prefix} filled in, unknown
  * {x} left as is, ~ expanded. {prefix} is what stands in front of
- * /share/jupyter/kernels/NAME in the spec's directory, else /usr.
- * NULL-terminated; kernelspec_free_argv. */
+ * /share/jupyter/kernels/NAME in the spec's directory, else /usr. A program
+ * that is just "python", "python3" … is the one in {prefix}/bin, never another
+ * one that PATH happens to find: the system's only where pip installs for that
+ * (/usr/local, ~/.local) and for kernelspecs elsewhere; PATH is searched when
+ * the kernelspec sets it. NULL-terminated; kernelspec_free_argv. */
 char **kernelspec_expand_argv(const struct kernelspec *spec,
                               const char *connection_file);
 void kernelspec_free_argv(char **argv);

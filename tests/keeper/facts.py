@@ -148,4 +148,9 @@ def facts(kernel, keeper, task):
     assert text.startswith("{"), text
     for own, word in ((kernel.told["id"], "ID"), (str(keeper.files(task)), "FILES"), (f"/{task}/", "/TASK/")):
         text = text.replace(own, word)
-    return json.loads(text)
+    found = json.loads(text)
+    # One that runs its program does so through a script, which imports nothing of
+    # the task's files (core/keeper/launch/launch_python.py).
+    found["command"] = ["-m" if word.endswith("/ID/start.py") else word for word in found["command"]]
+    found["environ in memory"] = [e for e in found["environ in memory"] if not e.startswith("PYTHONUSERBASE=")]
+    return found

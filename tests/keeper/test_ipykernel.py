@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import sys
 
 import pytest
 from conftest import LIMIT, Refused, running, wait_for
@@ -133,3 +134,59 @@ def test_another_language(keeper):
         pytest.fail(str(refused))
     assert kernel.run("cat(1 + 1)") == "2"
     kernel.close()
+
+
+def occupy(files):
+    """Files called like everything that a kernel imports, and ones that pip's --user leaves."""
+    names = {"IPython", "comm", "debugpy", "ipykernel", "ipykernel_launcher", "jupyter_client", "jupyter_core",
+             "matplotlib_inline", "nest_asyncio", "numpy", "packaging", "psutil", "sitecustomize", "tornado", "traitlets",
+             "usercustomize", "zmq", *sys.stdlib_module_names}  # fmt: skip
+    site = files / ".local/lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    site.mkdir(parents=True, exist_ok=True)
+    (site / "begin.pth").write_text("import no_such_module_of_the_task\n")
+    for directory in (files, site):
+        for name in names:
+            (directory / f"{name}.py").write_text(f"raise SystemExit('{name} of the task')\n")
+    return site
+
+
+@pytest.mark.parametrize("jail", ["off", "auto"])
+@pytest.mark.parametrize("more", [[], ["-Xfrozen_modules=off"], ["-X", "utf8"]])
+def test_no_file_of_the_task_keeps_its_kernel_from_starting(keeper, jail, more):
+    keeper.jail = jail
+    keeper.spec("plain", ["/usr/bin/python3", *more, "-m", "ipykernel_launcher", "-f", "{connection_file}"])
+    keeper.start()
+    keeper.task(kernelspec="plain")
+    keeper.ask(verb="start", task="demo")
+    keeper.stop("demo")  # its directory is there now
+    site = occupy(keeper.files())
+    kernel = Kernel(keeper.ask(verb="start", task="demo"))
+    try:
+        assert kernel.run("print(1)") == "1\n"
+        # From now on all of it can be imported: that is what it is for.
+        (site / "begin.pth").unlink()
+        (site / "installed.py").write_text("value = 2\n")
+        (keeper.files() / "mine.py").write_text("value = 3\n")
+        assert kernel.run("import installed, mine; print(installed.value, mine.value)") == "2 3\n"
+        assert kernel.run("import numpy") == "SystemExit"
+        assert kernel.run("import os; print('PYTHONUSERBASE' in os.environ)") == "False\n"
+    finally:
+        kernel.close()
+
+
+def test_a_kernel_in_python_for_another_language_starts_likewise(keeper):
+    module = "import sys, pathlib, random; pathlib.Path('says').write_text(repr([sys.argv[1:], random.__file__]))"
+    library = keeper.directory / "library"
+    library.mkdir()
+    (library / "other_kernel.py").write_text(module)
+    keeper.spec("other", ["/usr/bin/python3", "-m", "other_kernel", "-f", "{connection_file}"], env={"PYTHONPATH": str(library)})
+    keeper.start()
+    keeper.task(kernelspec="other")
+    files = keeper.files()
+    files.mkdir(parents=True)
+    files.chmod(0o777)
+    for name in ("other_kernel", "random", "runpy", "json"):
+        (files / f"{name}.py").write_text("raise SystemExit('the task')\n")
+    kernel = keeper.ask(verb="start", task="demo")
+    said = wait_for(lambda: (files / "says").exists() and (files / "says").read_text(), "its word")
+    assert "/usr/lib/python3" in said and f"'-f', '{kernel['directory']}/connection.json'" in said

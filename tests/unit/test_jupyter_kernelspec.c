@@ -272,6 +272,56 @@ static void the_prefix_is_usr_elsewhere(void **state) {
   kernelspec_free_argv(argv);
 }
 
+static char *program_of(const char *directory, const char *program,
+                        const char *more) {
+  CLEANUP(mem_free_pointer)
+  char *text = mem_format("{\"argv\":[\"%s\",\"-m\",\"k\"]%s}", program, more);
+  CLEANUP(kernelspec_done) struct kernelspec *spec = NULL;
+  assert_int_equal(
+      kernelspec_parse(text, strlen(text), "k", directory, &spec, NULL), 0);
+  char **argv = kernelspec_expand_argv(spec, "c");
+  char *program_found = mem_copy_text(argv[0]);
+  kernelspec_free_argv(argv);
+  return program_found;
+}
+
+/* What pip writes is the interpreter beside the kernelspec. */
+static void a_bare_python_is_the_one_beside_the_kernelspec(void **state) {
+  (void)state;
+  install("v/bin", "");
+  CLEANUP(mem_free_pointer) char *python = mem_format("%s/v/bin/python3", home);
+  assert_int_equal(symlink("/bin/sh", python), 0);
+  CLEANUP(mem_free_pointer)
+  char *beside = mem_format("%s/v/share/jupyter/kernels/k", home);
+  CLEANUP(mem_free_pointer)
+  char *bare = mem_format("%s/w/share/jupyter/kernels/k", home);
+  CLEANUP(mem_free_pointer)
+  char *user = mem_format("%s/.local/share/jupyter/kernels/k", home);
+  CLEANUP(mem_free_pointer) char *missing = mem_format("%s/w/bin/python", home);
+  const struct {
+    const char *directory, *program, *more, *expected;
+  } cases[] = {
+      {beside, "python", "", python},
+      {beside, "python3", "", python},
+      {beside, "python3.11", "", python},
+      {beside, "python", ",\"env\":{\"PATH\":\"/x\"}", "python"},
+      {beside, "/opt/python", "", "/opt/python"},
+      {beside, "pythonic", "", "pythonic"},
+      {beside, "bash", "", "bash"},
+      {bare, "python", "", missing}, /* and not one of somebody else's */
+      {user, "python3", "", "/usr/bin/python3"},
+      {"/usr/share/jupyter/kernels/k", "python3", "", "/usr/bin/python3"},
+      {"/somewhere/k", "python3", "", "/usr/bin/python3"},
+  };
+  setenv("PATH", "/nonexistent", 1);
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    CLEANUP(mem_free_pointer)
+    char *found =
+        program_of(cases[i].directory, cases[i].program, cases[i].more);
+    assert_string_equal(found, cases[i].expected);
+  }
+}
+
 #define IN_HOME(test)                                                          \
   cmocka_unit_test_setup_teardown(test, make_home, remove_home)
 
@@ -287,6 +337,7 @@ int main(void) {
       cmocka_unit_test(faults_are_named),
       IN_HOME(templates_are_filled_in),
       cmocka_unit_test(the_prefix_is_usr_elsewhere),
+      IN_HOME(a_bare_python_is_the_one_beside_the_kernelspec),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

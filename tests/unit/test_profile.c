@@ -150,6 +150,51 @@ static void only_ipykernel_gets_its_history_switched_off(void **state) {
   }
 }
 
+static void a_python_program_starts_through_the_script(void **state) {
+  (void)state;
+  static const struct {
+    const char *argv[7], *expected;
+  } cases[] = {
+      {{"/usr/bin/python3", "-m", "ipykernel_launcher", "-f", "c"},
+       "/usr/bin/python3 /s.py ipykernel_launcher -f c "},
+      {{"python", "-X", "dev", "-B", "-m", "bash_kernel"},
+       "python -X dev -B /s.py bash_kernel "},
+      {{"python3", "kernel.py", "-m", "x"}, NULL},
+      {{"python3", "-c", "-m", "x"}, NULL},
+      {{"python3", "-m"}, NULL},
+      {{"python3", "-X"}, NULL},
+      {{"R", "-m", "x"}, NULL},
+  };
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    CLEANUP(environment_done) char **environment = build("null", NULL, "null");
+    char *argv[8] = {0};
+    for (size_t j = 0; cases[i].argv[j] != NULL; j++)
+      argv[j] = mem_copy_text(cases[i].argv[j]);
+    assert_int_equal(profile_isolate("/s.py", "/private", argv, &environment),
+                     cases[i].expected != NULL);
+    CLEANUP(buf_free) struct buf words = BUF_INIT(BUF_LINE);
+    for (size_t j = 0; argv[j] != NULL; j++) {
+      buf_format(&words, "%s ", argv[j]);
+      free(argv[j]);
+    }
+    const char *base = value_of(environment, "PYTHONUSERBASE");
+    if (cases[i].expected == NULL) {
+      assert_null(base);
+      continue;
+    }
+    assert_string_equal(buf_string(&words), cases[i].expected);
+    assert_string_equal(base, "/private/cellpost-none");
+  }
+  char *argv[] = {mem_copy_text("python3"), mem_copy_text("-m"),
+                  mem_copy_text("k"), NULL};
+  CLEANUP(environment_done)
+  char **environment = build("null", "PYTHONUSERBASE=/mine", "null");
+  assert_true(profile_isolate("/s.py", "/private", argv, &environment));
+  assert_string_equal(value_of(environment, "PYTHONUSERBASE"), "/mine");
+  for (size_t i = 0; argv[i] != NULL; i++)
+    free(argv[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nothing_of_ours_is_inherited),
@@ -157,6 +202,7 @@ int main(void) {
       cmocka_unit_test(variables_are_substituted_in_the_kernelspec_only),
       cmocka_unit_test(what_is_no_variable_is_left_out),
       cmocka_unit_test(only_ipykernel_gets_its_history_switched_off),
+      cmocka_unit_test(a_python_program_starts_through_the_script),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,6 +155,15 @@ char **environment_build(const struct environment_order *order) {
   return list.texts;
 }
 
+void environment_add(char ***environment, const char *name, const char *value) {
+  struct list list = {.texts = *environment};
+  while (list.texts[list.count] != NULL)
+    list.count++;
+  if (find(&list, name, strlen(name)) == list.count)
+    set_text(&list, name, value);
+  *environment = list.texts;
+}
+
 void environment_free(char **environment) {
   for (char **text = environment; text != NULL && *text != NULL; text++)
     free(*text);

@@ -27,6 +27,8 @@ struct environment_order {
 
 /* NULL-terminated "NAME=value" texts; environment_free. */
 char **environment_build(const struct environment_order *order);
+/* Adds a variable, unless there is one of that name. */
+void environment_add(char ***environment, const char *name, const char *value);
 void environment_free(char **environment);
 void environment_done(char ***environment); /* cleanup form */
 

@@ -1,6 +1,7 @@
 #include "core/keeper/kernels/profile.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,6 +58,35 @@ char **profile_arguments(const struct kernelspec *spec,
   argv[count] = mem_copy_text("--HistoryManager.enabled=False");
   argv[count + 1] = NULL;
   return argv;
+}
+
+static bool is_python(const char *program) {
+  const char *slash = strrchr(program, '/');
+  const char *name = slash == NULL ? program : slash + 1;
+  return strncmp(name, "python", strlen("python")) == 0;
+}
+
+bool profile_isolate(const char *script, const char *nowhere, char **argv,
+                     char ***environment) {
+  size_t place = 1;
+  if (argv[0] == NULL || !is_python(argv[0]))
+    return false;
+  while (argv[place] != NULL && strcmp(argv[place], "-m") != 0) {
+    bool has_value =
+        strcmp(argv[place], "-X") == 0 || strcmp(argv[place], "-W") == 0;
+    if (argv[place][0] != '-' || strcmp(argv[place], "-c") == 0 ||
+        (has_value && argv[place + 1] == NULL))
+      return false;
+    place += has_value ? 2 : 1;
+  }
+  if (argv[place] == NULL || argv[place + 1] == NULL)
+    return false;
+  free(argv[place]);
+  argv[place] = mem_copy_text(script);
+  CLEANUP(mem_free_pointer)
+  char *base = mem_format("%s/cellpost-none", nowhere);
+  environment_add(environment, "PYTHONUSERBASE", base);
+  return true;
 }
 
 int64_t profile_memory_limit(const struct keeper *keeper, int64_t memory) {

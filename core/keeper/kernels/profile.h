@@ -3,6 +3,8 @@
 #ifndef CELLPOST_KEEPER_KERNELS_PROFILE_H
 #define CELLPOST_KEEPER_KERNELS_PROFILE_H
 
+#include <stdbool.h>
+
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/kernels/keeper.h"
 #include "core/process/kernel_limits.h"
@@ -31,6 +33,13 @@ char **profile_environment(const struct keeper *keeper,
  * NULL-terminated; kernelspec_free_argv. */
 char **profile_arguments(const struct kernelspec *spec,
                          const char *connection_file);
+
+/* Has a Python program start through `script` (launch_python.py) instead of -m,
+ * with a PYTHONUSERBASE beneath `nowhere` unless it has one: nothing of the
+ * task's files is imported then before the kernel stands. False: it is none
+ * that is started by -m. */
+bool profile_isolate(const char *script, const char *nowhere, char **argv,
+                     char ***environment);
 
 /* What the row says of a kernel that may use `memory` bytes. */
 int64_t profile_memory_limit(const struct keeper *keeper, int64_t memory);

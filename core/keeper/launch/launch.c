@@ -19,6 +19,7 @@
 #include "core/keeper/launch/shadow.h"
 #include "core/keeper/zygote/zygote.h"
 #include "core/store/task.h"
+#include "embedded.h"
 
 /* One launch on its way; what it owns is released by launch_done. */
 struct launch {
@@ -159,16 +160,35 @@ static void compose_environment(const struct keeper *keeper,
                           json_get(settings_of(launch), "env"));
 }
 
+/* Files of the task that are called like modules must not keep its kernel from
+ * starting. */
+static int isolate(const struct keeper *keeper, struct launch *launch,
+                   struct err *err) {
+  const struct profile_places places =
+      profile_places(keeper, launch->files, launch->directory);
+  CLEANUP(mem_free_pointer)
+  char *path = mem_format("%s/" LAYOUT_START, launch->directory);
+  if (!profile_isolate(path, places.private, launch->argv,
+                       &launch->environment))
+    return 0;
+  const struct embedded_file *script =
+      embedded_find("core/keeper/launch/launch_python.py");
+  struct iovec part = {(char *)script->text, script->length};
+  return fs_write_atomic(launch->directory_fd, LAYOUT_START, 0644, &part, 1,
+                         FS_SYNC_NONE, err);
+}
+
 static int prepare(const struct keeper *keeper, struct launch *launch,
                    struct err *err) {
   if (make_files(keeper, launch, err) < 0)
     return blame_place(err);
   if (make_directories(keeper, launch, err) < 0 ||
-      write_connection(launch->spec->name, launch, err) < 0 ||
-      give_connection(keeper, launch, err) < 0)
+      write_connection(launch->spec->name, launch, err) < 0)
     return -1;
   compose_environment(keeper, launch);
-  return 0;
+  if (launch->zygote == NULL && isolate(keeper, launch, err) < 0)
+    return -1;
+  return give_connection(keeper, launch, err);
 }
 
 static int confine(const struct keeper *keeper, const struct launch *launch,

@@ -244,6 +244,24 @@ def same_but_for_file(early, arguments):
     return path if early[:place] + [path] + early[place + 1 :] == arguments else None
 
 
+def shut_workspace():
+    """Until the kernel stands it imports nothing from the task's files, as one that
+    runs its program (core/keeper/launch/launch_python.py). They come behind the
+    standard library: the directory by its name, and whatever is current."""
+    from IPython.core.shellapp import InteractiveShellApp
+
+    init_path = InteractiveShellApp.init_path
+    InteractiveShellApp.init_path = lambda self: None
+
+    def open_again(app):
+        InteractiveShellApp.init_path = init_path
+        app.init_path()
+        if "" in sys.path:
+            sys.path.insert(sys.path.index(""), os.getcwd())
+
+    return open_again
+
+
 def start_app(app, arguments):
     """Its command line has been read before, unless it is another one now."""
     from ipykernel.kernelapp import IPKernelApp
@@ -306,10 +324,11 @@ def run(library, app, setup, by_imports):
     words = [os.fsdecode(argument) for argument in arguments]
     own = words[words.index("-m") + 2 :]
     sys.orig_argv[:] = words
-    sys.path.insert(0, os.getcwd())
     sys.argv[:] = [importlib.util.find_spec("ipykernel_launcher").origin, *own]
+    open_workspace = shut_workspace()
     app = start_app(app, own)
     setup.run(app.abs_connection_file)
+    open_workspace(app)
     channel = library.zygote_fork_attendance()
     if channel > 0:
         attend(library, channel, app, arguments, entries)
