@@ -54,8 +54,8 @@ int run_outputs_at_end(struct store *store, const char *id, struct json **ret,
 /* Runs of a task (NULL: of all), newest first, older than run `before` (NULL:
  * from the newest); status NULL: any. */
 int run_list(struct store *store, const char *task, const char *before,
-             const char *status, int limit, struct run_record **ret,
-             size_t *count, struct err *err);
+             const char *status, enum run_detail detail, int limit,
+             struct run_record **ret, size_t *count, struct err *err);
 
 /* Marks the wish to cancel or interrupt; 1 when the run was not final. */
 int run_request_cancel(struct store *store, const char *id, const char *by,
@@ -63,7 +63,7 @@ int run_request_cancel(struct store *store, const char *id, const char *by,
 int run_cancel_requested(struct store *store, const char *id, struct err *err);
 
 /* Runs of a task that are queued or running now, oldest first. */
-int run_list_open(struct store *store, const char *task,
+int run_list_open(struct store *store, const char *task, enum run_detail detail,
                   struct run_record **ret, size_t *count, struct err *err);
 
 /* Closes as lost every open run whose instance is not alive any more

@@ -93,8 +93,8 @@ static const char *list_statement(const char *task, const char *status) {
 }
 
 int run_list(struct store *store, const char *task, const char *before,
-             const char *status, int limit, struct run_record **ret,
-             size_t *count, struct err *err) {
+             const char *status, enum run_detail detail, int limit,
+             struct run_record **ret, size_t *count, struct err *err) {
   CLEANUP(read_end) struct read read;
   int64_t start;
   if (read_begin(store, &read, err) < 0 ||
@@ -108,17 +108,17 @@ int run_list(struct store *store, const char *task, const char *before,
     statement_bind_text(statement, "status", status);
   statement_bind_integer(statement, "before", start);
   statement_bind_integer(statement, "limit", limit);
-  return record_list(statement, &run_shape, (void **)ret, count, err);
+  return record_list(statement, run_shape_of(detail), (void **)ret, count, err);
 }
 
-int run_list_open(struct store *store, const char *task,
+int run_list_open(struct store *store, const char *task, enum run_detail detail,
                   struct run_record **ret, size_t *count, struct err *err) {
   CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "run_list_open");
   statement_bind_text(statement, "task", task);
-  return record_list(statement, &run_shape, (void **)ret, count, err);
+  return record_list(statement, run_shape_of(detail), (void **)ret, count, err);
 }
 
 int run_cancel_requested(struct store *store, const char *id, struct err *err) {

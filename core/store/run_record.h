@@ -74,6 +74,16 @@ struct run_record {
   int64_t late_outputs;        /* arrived after the end, so far */
   int64_t cancel_requested_at; /* 0: nobody asked */
 };
+/* How much of each run a list holds. */
+enum run_detail {
+  RUN_WHOLE,
+  RUN_SHOWN, /* of the code RUN_SHOWN_CODE bytes */
+  RUN_BRIEF, /* of the code RUN_BRIEF_CODE bytes; no options, tags, text, files,
+                truncated, images, notes, late_told */
+};
+#define RUN_SHOWN_CODE ((size_t)64 << 10)
+#define RUN_BRIEF_CODE ((size_t)800) /* 200 characters */
+
 void run_record_free(struct run_record *record); /* members; cleanup */
 void run_list_free(struct run_record *list, size_t count);
 

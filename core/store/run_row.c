@@ -23,56 +23,63 @@ static const char *const status_names[] = {
 };
 
 #define RUN_FIELD(member_, kind_) FIELD(struct run_record, member_, kind_)
-static const struct field run_fields[] = {
-    RUN_FIELD(id, FIELD_TEXT),
-    RUN_FIELD(task, FIELD_TEXT),
-    RUN_FIELD(number, FIELD_INTEGER),
-    {.column = "code",
-     .kind = FIELD_BYTES,
-     .offset = offsetof(struct run_record, code),
-     .length_offset = offsetof(struct run_record, code_length)},
-    RUN_FIELD(code_sha256, FIELD_DIGEST),
-    RUN_FIELD(section, FIELD_TEXT),
-    RUN_FIELD(tags, FIELD_JSON),
-    RUN_FIELD(silent, FIELD_BOOLEAN),
-    RUN_FIELD(caller, FIELD_TEXT),
-    RUN_FIELD(address, FIELD_TEXT),
-    RUN_FIELD(request_id, FIELD_TEXT),
-    RUN_FIELD(idempotency_key, FIELD_TEXT),
-    RUN_FIELD(body_sha256, FIELD_DIGEST),
-    RUN_FIELD(instance, FIELD_TEXT),
-    RUN_FIELD(timeout_ms, FIELD_INTEGER_OR_ZERO),
-    RUN_FIELD(options, FIELD_JSON),
-    RUN_FIELD(queued_at, FIELD_INTEGER),
-    {.column = "status",
-     .kind = FIELD_NAME,
-     .offset = offsetof(struct run_record, status),
-     .names = status_names,
-     .name_count = COUNT_OF(status_names)},
-    RUN_FIELD(cancel_requested_at, FIELD_INTEGER_OR_ZERO),
-    RUN_FIELD(started_at, FIELD_INTEGER_OR_ZERO),
-    RUN_FIELD(kernel, FIELD_TEXT),
-    RUN_FIELD(generation, FIELD_INTEGER_OR_ZERO),
-    RUN_FIELD(kernel_state, FIELD_TEXT),
-    RUN_FIELD(kernel_reason, FIELD_TEXT),
-    RUN_FIELD(cell, FIELD_TEXT),
-    RUN_FIELD(ended_at, FIELD_INTEGER_OR_ZERO),
-    RUN_FIELD(execution_count, FIELD_INTEGER_OR_NONE),
-    RUN_FIELD(error, FIELD_JSON),
-    RUN_FIELD(text, FIELD_TEXT),
-    RUN_FIELD(files, FIELD_JSON),
-    RUN_FIELD(truncated, FIELD_JSON),
-    RUN_FIELD(images, FIELD_JSON),
-    RUN_FIELD(notes, FIELD_JSON),
-    RUN_FIELD(late_told, FIELD_JSON),
-    RUN_FIELD(ended_by, FIELD_TEXT),
-    RUN_FIELD(cpu_ms, FIELD_INTEGER_OR_NONE),
-    RUN_FIELD(memory_peak_bytes, FIELD_INTEGER_OR_NONE),
-    RUN_FIELD(output_bytes, FIELD_INTEGER_OR_NONE),
-    RUN_FIELD(late_outputs, FIELD_INTEGER),
-};
+#define RUN_CODE(most_)                                                        \
+  {                                                                            \
+    .column = "code", .kind = FIELD_BYTES,                                     \
+    .offset = offsetof(struct run_record, code),                               \
+    .length_offset = offsetof(struct run_record, code_length), .most = (most_) \
+  }
+/* What a short list shows, then what it does not. */
+#define BRIEF_FIELDS(code_most_)                                               \
+  RUN_FIELD(id, FIELD_TEXT), RUN_FIELD(task, FIELD_TEXT),                      \
+      RUN_FIELD(number, FIELD_INTEGER), RUN_CODE(code_most_),                  \
+      RUN_FIELD(code_sha256, FIELD_DIGEST), RUN_FIELD(section, FIELD_TEXT),    \
+      RUN_FIELD(silent, FIELD_BOOLEAN), RUN_FIELD(caller, FIELD_TEXT),         \
+      RUN_FIELD(address, FIELD_TEXT), RUN_FIELD(request_id, FIELD_TEXT),       \
+      RUN_FIELD(idempotency_key, FIELD_TEXT),                                  \
+      RUN_FIELD(body_sha256, FIELD_DIGEST), RUN_FIELD(instance, FIELD_TEXT),   \
+      RUN_FIELD(timeout_ms, FIELD_INTEGER_OR_ZERO),                            \
+      RUN_FIELD(queued_at, FIELD_INTEGER),                                     \
+      {.column = "status",                                                     \
+       .kind = FIELD_NAME,                                                     \
+       .offset = offsetof(struct run_record, status),                          \
+       .names = status_names,                                                  \
+       .name_count = COUNT_OF(status_names)},                                  \
+      RUN_FIELD(cancel_requested_at, FIELD_INTEGER_OR_ZERO),                   \
+      RUN_FIELD(started_at, FIELD_INTEGER_OR_ZERO),                            \
+      RUN_FIELD(kernel, FIELD_TEXT),                                           \
+      RUN_FIELD(generation, FIELD_INTEGER_OR_ZERO),                            \
+      RUN_FIELD(kernel_state, FIELD_TEXT),                                     \
+      RUN_FIELD(kernel_reason, FIELD_TEXT), RUN_FIELD(cell, FIELD_TEXT),       \
+      RUN_FIELD(ended_at, FIELD_INTEGER_OR_ZERO),                              \
+      RUN_FIELD(execution_count, FIELD_INTEGER_OR_NONE),                       \
+      RUN_FIELD(error, FIELD_JSON), RUN_FIELD(ended_by, FIELD_TEXT),           \
+      RUN_FIELD(cpu_ms, FIELD_INTEGER_OR_NONE),                                \
+      RUN_FIELD(memory_peak_bytes, FIELD_INTEGER_OR_NONE),                     \
+      RUN_FIELD(output_bytes, FIELD_INTEGER_OR_NONE),                          \
+      RUN_FIELD(late_outputs, FIELD_INTEGER)
+#define OTHER_FIELDS                                                           \
+  RUN_FIELD(tags, FIELD_JSON), RUN_FIELD(options, FIELD_JSON),                 \
+      RUN_FIELD(text, FIELD_TEXT), RUN_FIELD(files, FIELD_JSON),               \
+      RUN_FIELD(truncated, FIELD_JSON), RUN_FIELD(images, FIELD_JSON),         \
+      RUN_FIELD(notes, FIELD_JSON), RUN_FIELD(late_told, FIELD_JSON)
+
+static const struct field run_fields[] = {BRIEF_FIELDS(0), OTHER_FIELDS};
+static const struct field shown_fields[] = {BRIEF_FIELDS(RUN_SHOWN_CODE),
+                                            OTHER_FIELDS};
+static const struct field brief_fields[] = {BRIEF_FIELDS(RUN_BRIEF_CODE)};
 const struct shape run_shape = {run_fields, COUNT_OF(run_fields),
                                 sizeof(struct run_record)};
+static const struct shape shown_shape = {shown_fields, COUNT_OF(shown_fields),
+                                         sizeof(struct run_record)};
+static const struct shape brief_shape = {brief_fields, COUNT_OF(brief_fields),
+                                         sizeof(struct run_record)};
+
+const struct shape *run_shape_of(enum run_detail detail) {
+  return detail == RUN_WHOLE   ? &run_shape
+         : detail == RUN_SHOWN ? &shown_shape
+                               : &brief_shape;
+}
 
 const char *run_status_name(enum run_status status) {
   return (unsigned)status < COUNT_OF(status_names) ? status_names[status]

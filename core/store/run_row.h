@@ -8,6 +8,9 @@
 
 extern const struct shape run_shape;
 
+/* run_shape, or what a list needs of it; the same struct. */
+const struct shape *run_shape_of(enum run_detail detail);
+
 /* A row of runs inside a transaction, as a statement with RETURNING sequence,
  * task, kernel gave it. */
 struct run_row {

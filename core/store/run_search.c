@@ -87,8 +87,9 @@ static void bind_range(struct statement *statement,
                          filter->until == 0 ? INT64_MAX : filter->until);
 }
 
-int run_search(struct store *store, const struct run_filter *filter, int limit,
-               struct run_record **ret, size_t *count, struct err *err) {
+int run_search(struct store *store, const struct run_filter *filter,
+               enum run_detail detail, int limit, struct run_record **ret,
+               size_t *count, struct err *err) {
   CLEANUP(read_end) struct read read;
   struct range range;
   if (read_begin(store, &read, err) < 0 ||
@@ -103,7 +104,7 @@ int run_search(struct store *store, const struct run_filter *filter, int limit,
   statement_bind_text(statement, "error", filter->error);
   statement_bind_text(statement, "text", filter->text);
   statement_bind_integer(statement, "limit", limit);
-  return record_list(statement, &run_shape, (void **)ret, count, err);
+  return record_list(statement, run_shape_of(detail), (void **)ret, count, err);
 }
 
 #define HOUR_US (INT64_C(3600) * 1000000)

@@ -18,8 +18,9 @@ struct run_filter {
 /* Newest first, at most `limit`. A search for an error or a text looks at every
  * run of the task and the time: seconds where these are millions. Free with
  * run_list_free. ERR_NOT_FOUND: no run `before`. */
-int run_search(struct store *store, const struct run_filter *filter, int limit,
-               struct run_record **ret, size_t *count, struct err *err);
+int run_search(struct store *store, const struct run_filter *filter,
+               enum run_detail detail, int limit, struct run_record **ret,
+               size_t *count, struct err *err);
 
 /* What was accepted within one hour (UTC). */
 struct run_hour {

@@ -206,8 +206,8 @@ static int check_runs(const struct look *look, struct err *err) {
   do {
     struct run_record *runs = NULL;
     struct err fault = {0};
-    if (run_list(look->store, look->task->id, before, NULL, RUNS_AT_ONCE, &runs,
-                 &count, &fault) < 0)
+    if (run_list(look->store, look->task->id, before, NULL, RUN_WHOLE,
+                 RUNS_AT_ONCE, &runs, &count, &fault) < 0)
       return before != NULL && fault.kind == ERR_NOT_FOUND
                  ? 0 /* retention was faster */
                  : err_set(err, fault.kind, "%s", fault.text);

@@ -177,8 +177,8 @@ static void ask_audit_of_task(struct bench *bench) {
 static void list(struct bench *bench, const char *task, const char *status) {
   struct run_record *runs;
   size_t count;
-  check(bench, run_list(bench->store, task, NULL, status, 100, &runs, &count,
-                        &bench->err));
+  check(bench, run_list(bench->store, task, NULL, status, RUN_BRIEF, 100, &runs,
+                        &count, &bench->err));
   run_list_free(runs, count);
 }
 

@@ -340,8 +340,8 @@ static void expect_list(struct fixture *fixture, const char *task,
                         const char *expected) {
   struct run_record *list;
   size_t count;
-  OK(fixture, run_list(fixture->store, task, before, status, limit, &list,
-                       &count, &fixture->err));
+  OK(fixture, run_list(fixture->store, task, before, status, RUN_WHOLE, limit,
+                       &list, &count, &fixture->err));
   CLEANUP(buf_free) struct buf codes = BUF_INIT(BUF_LINE);
   for (size_t i = 0; i < count; i++)
     buf_text(&codes, list[i].code);
@@ -369,8 +369,8 @@ static void lists_go_from_the_newest_back(void **state) {
   struct run_record *list;
   size_t count;
   FAILS(fixture, ERR_NOT_FOUND,
-        run_list(fixture->store, "demo", ids[1], NULL, 10, &list, &count,
-                 &fixture->err));
+        run_list(fixture->store, "demo", ids[1], NULL, RUN_BRIEF, 10, &list,
+                 &count, &fixture->err));
 }
 
 static void open_runs_stand_in_their_order(void **state) {
@@ -382,7 +382,8 @@ static void open_runs_stand_in_their_order(void **state) {
   OK(fixture, run_insert(fixture->store, &run, existing, err));
   struct run_record *list;
   size_t count;
-  OK(fixture, run_list_open(fixture->store, "demo", &list, &count, err));
+  OK(fixture,
+     run_list_open(fixture->store, "demo", RUN_BRIEF, &list, &count, err));
   assert_int_equal(count, 2);
   assert_string_equal(list[0].code, "4");
   assert_int_equal(list[0].number, 3);
@@ -490,11 +491,38 @@ static void names_and_statuses_match(void **state) {
   assert_string_equal(run_status_name(RUN_OUTPUT_LIMIT), "output_limit");
 }
 
+static void a_list_holds_no_more_than_it_shows(void **state) {
+  struct fixture *fixture = *state;
+  static char code[1 << 20];
+  for (size_t i = 0; i + 3 < sizeof code; i += 3)
+    memcpy(code + i, "\xe2\x82\xac", 4);
+  char id[ID_UUID_SIZE];
+  struct run_record run = a_run("demo", code, id);
+  carry_out(fixture, &run, RUN_OK);
+  static const struct {
+    enum run_detail detail;
+    size_t length;
+  } cases[] = {
+      {RUN_WHOLE, (1 << 20) - 1}, {RUN_SHOWN, 65535}, {RUN_BRIEF, 798}};
+  for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    struct run_record *list;
+    size_t count;
+    OK(fixture, run_list(fixture->store, "demo", NULL, NULL, cases[i].detail, 5,
+                         &list, &count, &fixture->err));
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].code_length, cases[i].length);
+    assert_memory_equal(list[0].code, code, cases[i].length);
+    assert_int_equal(list[0].status, RUN_OK);
+    run_list_free(list, count);
+  }
+}
+
 #define TEST(name_)                                                            \
   cmocka_unit_test_setup_teardown(name_, fixture_open, fixture_close)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(a_list_holds_no_more_than_it_shows),
       TEST(a_run_goes_from_queued_to_ok),
       TEST(every_member_comes_back),
       TEST(bytes_of_the_code_are_kept),

@@ -337,7 +337,7 @@ static void *write_and_read(void *argument) {
     run_record_free(&found);
     if (!ended)
       return "its own end is not seen";
-    if (run_list(fixture.store, "demo", NULL, NULL, 5, &list, &count,
+    if (run_list(fixture.store, "demo", NULL, NULL, RUN_BRIEF, 5, &list, &count,
                  &fixture.err) < 0)
       return "list";
     run_list_free(list, count);
@@ -362,8 +362,8 @@ static void threads_share_a_store(void **state) {
   }
   struct run_record *list;
   size_t count;
-  OK(fixture, run_list(fixture->store, "demo", NULL, "ok", 10000, &list, &count,
-                       &fixture->err));
+  OK(fixture, run_list(fixture->store, "demo", NULL, "ok", RUN_BRIEF, 10000,
+                       &list, &count, &fixture->err));
   assert_int_equal(count, THREADS * ROUNDS);
   run_list_free(list, count);
 }

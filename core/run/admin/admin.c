@@ -132,7 +132,7 @@ static void cancel_open_runs(struct engine *engine, const char *task,
                              const char *by) {
   struct run_record *open = NULL;
   size_t count = 0;
-  if (run_list_open(engine->store, task, &open, &count, NULL) < 0)
+  if (run_list_open(engine->store, task, RUN_BRIEF, &open, &count, NULL) < 0)
     return;
   for (size_t i = count; i-- > 0;)
     run_cancel(engine, open[i].id, by, NULL);
@@ -214,7 +214,7 @@ int admin_interrupt_task(struct engine *engine, const char *task,
     return err_set(err, ERR_CONFLICT, "task %s has no living kernel", task);
   struct run_record *open = NULL;
   size_t count = 0;
-  if (run_list_open(engine->store, task, &open, &count, err) < 0)
+  if (run_list_open(engine->store, task, RUN_BRIEF, &open, &count, err) < 0)
     return -1;
   const struct run_record *running = running_one(open, count);
   if (running != NULL)

@@ -31,10 +31,11 @@ static char *error_line(const struct run_record *run) {
              : mem_format("%s: %.300s", ename, evalue == NULL ? "" : evalue);
 }
 
-/* The first characters of the code, cut at the border of one. */
+/* The first characters of the code. */
 static struct json *excerpt(const struct run_record *run) {
   enum { MOST = 200 };
-  return json_string_n(run->code, utf8_cut(run->code, run->code_length, MOST));
+  return json_string_n(run->code,
+                       utf8_offset(run->code, run->code_length, MOST));
 }
 
 static struct json *summarize(const struct run_record *run) {
@@ -67,23 +68,23 @@ static bool is_plain(const struct run_filter *filter) {
 }
 
 static int find_runs(struct engine *engine, const struct run_filter *filter,
-                     int limit, struct run_record **list, size_t *count,
-                     struct err *err) {
+                     enum run_detail detail, int limit,
+                     struct run_record **list, size_t *count, struct err *err) {
   CLEANUP(task_record_free) struct task_record task = {0};
   if (filter->task != NULL &&
       task_get(engine->store, filter->task, &task, err) < 0)
     return -1;
   if (is_plain(filter))
     return run_list(engine->store, filter->task, filter->before, filter->status,
-                    limit, list, count, err);
-  return run_search(engine->store, filter, limit, list, count, err);
+                    detail, limit, list, count, err);
+  return run_search(engine->store, filter, detail, limit, list, count, err);
 }
 
 int history_list_runs(struct engine *engine, const struct run_filter *filter,
                       int limit, struct json **ret, struct err *err) {
   struct run_record *list = NULL;
   size_t count = 0;
-  if (find_runs(engine, filter, limit, &list, &count, err) < 0)
+  if (find_runs(engine, filter, RUN_BRIEF, limit, &list, &count, err) < 0)
     return -1;
   struct json *runs = json_array();
   for (size_t i = 0; i < count; i++)
@@ -249,7 +250,7 @@ int history_csv_page(struct engine *engine, const struct run_filter *filter,
                      struct err *err) {
   struct run_record *list = NULL;
   size_t count = 0;
-  if (find_runs(engine, filter, limit, &list, &count, err) < 0)
+  if (find_runs(engine, filter, RUN_WHOLE, limit, &list, &count, err) < 0)
     return -1;
   for (size_t i = 0; i < count; i++)
     csv_row(out, &list[i]);

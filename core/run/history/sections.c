@@ -106,8 +106,8 @@ int sections_list(struct engine *engine, const char *task, const char *before,
   struct run_record *runs = NULL;
   size_t count = 0;
   if (task_get(engine->store, task, &record, err) < 0 ||
-      run_list(engine->store, task, before, NULL, limit, &runs, &count, err) <
-          0)
+      run_list(engine->store, task, before, NULL, RUN_SHOWN, limit, &runs,
+               &count, err) < 0)
     return -1;
   CLEANUP(sections_free) struct sections sections = {0};
   for (size_t i = count; i-- > 0;)

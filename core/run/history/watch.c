@@ -34,6 +34,8 @@ static struct json *describe(const struct run_record *run) {
   json_set_boolean(object, "silent", run->silent);
   json_set_text(object, "section", run->section);
   json_set(object, "code", json_string_n(run->code, run->code_length));
+  /* A watcher may be slow, and is told of many runs. */
+  json_set_boolean(object, "code_cut", run->code_length > RUN_SHOWN_CODE - 4);
   json_set_time(object, "queued", run->queued_at);
   json_set_time(object, "started", run->started_at);
   json_set_text(object, "cell", run->cell);
@@ -80,7 +82,7 @@ static int view_task(struct engine *engine, const char *task, struct json *runs,
   json_set(start->state, "task", description);
   struct run_record *open = NULL;
   size_t count = 0;
-  if (run_list_open(engine->store, task, &open, &count, err) < 0)
+  if (run_list_open(engine->store, task, RUN_SHOWN, &open, &count, err) < 0)
     return -1;
   for (size_t i = 0; i < count; i++) {
     struct json *object = describe(&open[i]);
@@ -95,8 +97,8 @@ static int view_all(struct engine *engine, enum run_status status,
                     struct json *runs, struct err *err) {
   struct run_record *open = NULL;
   size_t count = 0;
-  if (run_list(engine->store, NULL, NULL, run_status_name(status), RUNS_MOST,
-               &open, &count, err) < 0)
+  if (run_list(engine->store, NULL, NULL, run_status_name(status), RUN_SHOWN,
+               RUNS_MOST, &open, &count, err) < 0)
     return -1;
   for (size_t i = count; i-- > 0;)
     json_push(runs, describe(&open[i]));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 
 /* The field of a column. Statements name their columns in the shape's order,
  * so the one after the last is tried first. */
@@ -106,9 +107,11 @@ static int load_name(struct statement *statement, int column,
   return 0;
 }
 
-static char *copy_text(struct statement *statement, int column,
+static char *copy_text(struct statement *statement, int column, size_t most,
                        size_t *length) {
   const char *text = statement_text(statement, column, length);
+  if (text != NULL && most != 0)
+    *length = utf8_cut(text, *length, most);
   return text == NULL ? NULL : mem_copy_bytes(text, *length);
 }
 
@@ -119,11 +122,12 @@ static int load_field(struct statement *statement, int column,
   size_t length;
   switch (field->kind) {
   case FIELD_TEXT:
-    *(char **)member = copy_text(statement, column, &length);
+    *(char **)member = copy_text(statement, column, 0, &length);
     break;
   case FIELD_BYTES:
-    *(char **)member = copy_text(
-        statement, column, (size_t *)(void *)(record + field->length_offset));
+    *(char **)member =
+        copy_text(statement, column, field->most,
+                  (size_t *)(void *)(record + field->length_offset));
     break;
   case FIELD_DIGEST:
     load_digest(statement, column, member);

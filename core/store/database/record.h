@@ -27,7 +27,9 @@ struct field {
   const char *column;
   enum field_kind kind;
   size_t offset;
-  size_t length_offset;     /* FIELD_BYTES */
+  size_t length_offset; /* FIELD_BYTES */
+  size_t most; /* FIELD_BYTES: bytes that are loaded, cut at a character; 0: all
+                */
   const char *const *names; /* FIELD_NAME: by value; NULL entries are NULL */
   int name_count;
 };
