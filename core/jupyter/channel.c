@@ -400,6 +400,10 @@ int channel_receive(struct channel *channel, enum channel_name name,
   return 0;
 }
 
+int channel_descriptor(const struct channel *channel, enum channel_name name) {
+  return channel->descriptors[name];
+}
+
 void channel_skip_outputs(struct channel *channel, size_t over) {
   channel->skip_over = over;
 }

@@ -83,6 +83,10 @@ int channel_wait_connected(struct channel *channel, enum channel_name name,
 int channel_receive(struct channel *channel, enum channel_name name,
                     struct message *ret, struct err *err);
 
+/* The descriptor that is raised by what comes after the last look at the
+ * channel `name` (ZMQ_FD, zmq_getsockopt(3)): for another thread's poll. */
+int channel_descriptor(const struct channel *channel, enum channel_name name);
+
 /* From now on outputs of more than `over` bytes are not read, only counted, by
  * channel_receive: they come as wire_decode_head gives them. 0: all are read.
  */

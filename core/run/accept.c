@@ -43,8 +43,7 @@ static void abandon(struct accepted *accepted) {
   record->execution_count = -1;
   CLEANUP(json_done) struct json *none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
-  endings_finish(accepted->engine->endings, accepted->engine->store, &ending,
-                 NULL);
+  engine_finish_run(accepted->engine, &ending, NULL);
 }
 
 void accepted_free(struct accepted *accepted) {

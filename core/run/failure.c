@@ -62,7 +62,7 @@ void failure_close(struct engine *engine, struct run_record *record,
   failure_describe(record, why->text, stderr_tail, limit);
   CLEANUP(json_done) struct json *none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
-  endings_finish(engine->endings, engine->store, &ending, NULL);
+  engine_finish_run(engine, &ending, NULL);
 }
 
 void failure_report(const struct run_record *record, struct json **details) {

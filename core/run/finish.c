@@ -103,8 +103,7 @@ static void write_registry(const struct finish *finish) {
       .event_count = event_count,
   };
   struct err err = {0};
-  if (endings_finish(finish->engine->endings, finish->engine->store, &ending,
-                     &err) < 0)
+  if (engine_finish_run(finish->engine, &ending, &err) < 0)
     outcome_note(outcome, "the end of this run is not in the registry yet: %s",
                  err.text);
   trail_events_free(events, event_count);

@@ -143,7 +143,7 @@ static void cancel_open_runs(struct engine *engine, const char *task,
 static void drop_channel(struct engine *engine, const char *task) {
   CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
   if (kernel_latest(engine->store, task, &kernel, NULL) == 0)
-    cached_channel_free(channel_cache_take(engine->cache, kernel.id));
+    cached_channel_free(idle_take_kernel(engine->idle, kernel.id));
 }
 
 static int remove_files(struct engine *engine, const char *task,

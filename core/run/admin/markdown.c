@@ -36,12 +36,12 @@ static int append(struct engine *engine, struct addition *addition,
                   struct err *err) {
   CLEANUP(task_notebook_close) struct task_notebook slot = {0};
   struct cached_channel *cached =
-      channel_cache_take_task(engine->cache, addition->task);
+      idle_take(engine->idle, addition->task);
   if (cached == NULL)
     return append_to(engine, addition, &slot, err);
   struct known_kernel *known = cached->attachment;
   int result = append_to(engine, addition, &known->notebook, err);
-  channel_cache_give(engine->cache, cached);
+  idle_give(engine->idle, cached, known->process);
   return result;
 }
 

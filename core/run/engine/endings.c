@@ -103,6 +103,13 @@ int endings_finish(struct endings *endings, struct store *store,
   return err_set(err, fault.kind, "%s", fault.text);
 }
 
+bool endings_wait(struct endings *endings) {
+  pthread_mutex_lock(&endings->mutex);
+  bool any = endings->first != NULL;
+  pthread_mutex_unlock(&endings->mutex);
+  return any;
+}
+
 static void renew_artifacts(const struct run_ending *ending,
                             int tasks_directory) {
   if (ending->artifact_count == 0 || tasks_directory < 0)

@@ -5,6 +5,8 @@
 #ifndef CELLPOST_RUN_ENGINE_ENDINGS_H
 #define CELLPOST_RUN_ENGINE_ENDINGS_H
 
+#include <stdbool.h>
+
 #include "core/base/err.h"
 #include "core/store/run.h"
 #include "core/store/store.h"
@@ -20,6 +22,9 @@ void endings_free(struct endings *endings);
 /* run_finish; on a failure that may pass the end is kept as well. */
 int endings_finish(struct endings *endings, struct store *store,
                    const struct run_ending *ending, struct err *err);
+
+/* Whether any is kept. */
+bool endings_wait(struct endings *endings);
 
 /* Tries what is kept, in order, up to the first that fails again; renews the
  * artifacts of those that go on waiting (beneath `tasks_directory`; -1: not).

@@ -55,7 +55,11 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
     engine_close(engine);
     return -1;
   }
-  engine->cache = channel_cache_new((size_t)conf->max_kernels + SPARE_CHANNELS);
+  engine->idle = idle_new((size_t)conf->max_kernels + SPARE_CHANNELS, err);
+  if (engine->idle == NULL) {
+    engine_close(engine);
+    return -1;
+  }
   engine->queues = queues_new(engine->queues_directory, conf->queue);
   *ret = engine;
   return 0;
@@ -64,7 +68,7 @@ int engine_open(const struct conf *conf, struct engine **ret, struct err *err) {
 void engine_close(struct engine *engine) {
   if (engine == NULL)
     return;
-  channel_cache_free(engine->cache);
+  idle_free(engine->idle);
   fs_later_stop(engine->later);
   channel_context_free(engine->context);
   queues_free(engine->queues);

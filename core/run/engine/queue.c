@@ -1,35 +1,41 @@
 #include "core/run/engine/queue.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <uthash.h>
 #include <utlist.h>
 
-#include "core/base/clock.h"
 #include "core/base/id.h"
 #include "core/base/mem.h"
+#include "core/control/task_lock.h"
 
 /* One task's queue; exists while somebody is in it. */
 struct queue {
   char task[ID_TASK_SIZE];
-  struct queue_entry *first; /* runs, or is about to */
-  int64_t length;
+  struct queue_entry *first; /* has its turn, or is about to */
+  int64_t length;            /* of runs */
   pthread_cond_t moved;
   UT_hash_handle hh;
+};
+
+/* The wait for other processes: a thread blocks in the system, so that whoever
+ * waits for it can be called off. The last of both frees it. */
+struct await {
+  pthread_mutex_t mutex;
+  pthread_cond_t changed;
+  struct task_lock lock; /* reopened */
+  bool done, cancelled;
+  int users;
 };
 
 struct queue_entry {
   struct queues *queues;
   struct queue *queue;
+  bool is_run;
   bool cancelled;
-  int lock; /* descriptor of the lock file, or -1 */
+  struct task_lock lock;
+  struct await *await; /* while it waits for other processes */
   struct queue_entry *prev, *next;
 };
 
@@ -55,109 +61,167 @@ void queues_free(struct queues *queues) {
   free(queues);
 }
 
-static struct queue *queue_of(struct queues *queues, const char *task,
-                              bool make) {
+static struct queue *find_or_make(struct queues *queues, const char *task) {
   struct queue *queue = NULL;
   HASH_FIND_STR(queues->queues, task, queue);
-  if (queue != NULL || !make)
+  if (queue != NULL)
     return queue;
   queue = mem_new(sizeof *queue);
   snprintf(queue->task, sizeof queue->task, "%s", task);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&queue->moved, &attributes);
-  pthread_condattr_destroy(&attributes);
+  pthread_cond_init(&queue->moved, NULL);
   HASH_ADD_STR(queues->queues, task, queue);
   return queue;
 }
 
-static struct queue_entry *append(struct queues *queues, struct queue *queue) {
+static void free_when_empty(struct queues *queues, struct queue *queue) {
+  if (queue->first != NULL)
+    return;
+  HASH_DEL(queues->queues, queue);
+  pthread_cond_destroy(&queue->moved);
+  free(queue);
+}
+
+/* The number between processes is taken under the mutex: so both orders are the
+ * same, and an earlier entry of this process never waits for a later one. */
+static int append(struct queues *queues, struct queue *queue, bool is_run,
+                  struct queue_entry **ret, struct err *err) {
+  struct task_lock lock;
+  int64_t waiting = queue->length - 1;
+  if (is_run && waiting >= queues->limit)
+    return err_set(err, ERR_BUSY,
+                   "the queue of task %s is full: %lld %s already; try again "
+                   "when one has ended",
+                   queue->task, (long long)waiting,
+                   waiting == 1 ? "run waits" : "runs wait");
+  if (task_lock_join(queues->directory, queue->task, &lock, err) < 0)
+    return -1;
   struct queue_entry *entry = mem_new(sizeof *entry);
   entry->queues = queues;
   entry->queue = queue;
-  entry->lock = -1;
+  entry->is_run = is_run;
+  entry->lock = lock;
   DL_APPEND(queue->first, entry);
-  queue->length++;
-  return entry;
-}
-
-int queue_join(struct queues *queues, const char *task,
-               struct queue_entry **ret, struct err *err) {
-  pthread_mutex_lock(&queues->mutex);
-  struct queue *queue = queue_of(queues, task, true);
-  int64_t waiting = queue->length - 1;
-  struct queue_entry *entry =
-      waiting >= queues->limit ? NULL : append(queues, queue);
-  pthread_mutex_unlock(&queues->mutex);
-  if (entry == NULL)
-    return err_set(err, ERR_BUSY,
-                   "the queue of task %s is full: %lld %s already; "
-                   "try again when one has ended",
-                   task, (long long)waiting,
-                   waiting == 1 ? "run waits" : "runs wait");
+  queue->length += is_run;
   *ret = entry;
   return 0;
 }
 
-/* The lock file may have been removed by queue_forget between our open and our
- * lock; then the name stands for another inode and the lock is worth nothing.
- */
-static bool still_named(const struct queue_entry *entry, const char *name,
-                        int lock) {
-  struct stat named, held;
-  return fstatat(entry->queues->directory, name, &named, 0) == 0 &&
-         fstat(lock, &held) == 0 && named.st_ino == held.st_ino &&
-         named.st_dev == held.st_dev;
+static int join(struct queues *queues, const char *task, bool is_run,
+                struct queue_entry **ret, struct err *err) {
+  pthread_mutex_lock(&queues->mutex);
+  struct queue *queue = find_or_make(queues, task);
+  int result = append(queues, queue, is_run, ret, err);
+  free_when_empty(queues, queue);
+  pthread_mutex_unlock(&queues->mutex);
+  return result;
 }
 
-static bool try_lock(struct queue_entry *entry, struct err *err) {
-  char name[ID_TASK_SIZE + 8];
-  snprintf(name, sizeof name, "%s.lock", entry->queue->task);
-  CLEANUP(mem_close_descriptor)
-  int lock = openat(entry->queues->directory, name,
-                    O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
-  if (lock < 0) {
-    err_errno(err, ERR_IO, errno, "lock file %s", name);
-    return false;
+int queue_join(struct queues *queues, const char *task,
+               struct queue_entry **ret, struct err *err) {
+  return join(queues, task, true, ret, err);
+}
+
+int queue_join_aside(struct queues *queues, const char *task,
+                     struct queue_entry **ret, struct err *err) {
+  return join(queues, task, false, ret, err);
+}
+
+static void await_leave(struct await *await) {
+  pthread_mutex_lock(&await->mutex);
+  bool last = --await->users == 0;
+  pthread_mutex_unlock(&await->mutex);
+  if (!last)
+    return;
+  pthread_cond_destroy(&await->changed);
+  pthread_mutex_destroy(&await->mutex);
+  mem_close_descriptor(&await->lock.file);
+  free(await);
+}
+
+static void *await_first(void *argument) {
+  struct await *await = argument;
+  task_lock_await(&await->lock, NULL);
+  pthread_mutex_lock(&await->mutex);
+  await->done = true;
+  pthread_cond_signal(&await->changed);
+  pthread_mutex_unlock(&await->mutex);
+  await_leave(await);
+  return NULL;
+}
+
+static void await_cancel(struct await *await) {
+  pthread_mutex_lock(&await->mutex);
+  await->cancelled = true;
+  pthread_cond_signal(&await->changed);
+  pthread_mutex_unlock(&await->mutex);
+}
+
+/* NULL: no thread can be had; then the caller waits itself. */
+static struct await *await_start(const struct task_lock *lock) {
+  struct task_lock reopened;
+  if (task_lock_reopen(lock, &reopened, NULL) < 0)
+    return NULL;
+  struct await *await = mem_new(sizeof *await);
+  pthread_mutex_init(&await->mutex, NULL);
+  pthread_cond_init(&await->changed, NULL);
+  await->lock = reopened;
+  await->users = 2;
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, await_first, await) == 0) {
+    pthread_detach(thread);
+    return await;
   }
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0 || !still_named(entry, name, lock))
-    return false;
-  entry->lock = mem_steal_descriptor(&lock);
-  return true;
+  await->users = 1;
+  await_leave(await);
+  return NULL;
 }
 
-/* flock(2) knows no time-out and no cancel, so another process is waited
- * for in short steps that grow to 20 ms. The mutex is held on entry and exit.
- */
-static int wait_for_lock(struct queue_entry *entry, struct err *err) {
-  int64_t pause = CLOCK_MS;
+/* The mutex of the queues is held on entry and exit. */
+static void wait_for_processes(struct queue_entry *entry) {
+  pthread_mutex_t *mutex = &entry->queues->mutex;
+  struct await *await = await_start(&entry->lock);
+  entry->await = await;
+  pthread_mutex_unlock(mutex);
+  if (await == NULL) {
+    task_lock_await(&entry->lock, NULL);
+  } else {
+    pthread_mutex_lock(&await->mutex);
+    while (!await->done && !await->cancelled)
+      pthread_cond_wait(&await->changed, &await->mutex);
+    pthread_mutex_unlock(&await->mutex);
+  }
+  pthread_mutex_lock(mutex);
+  entry->await = NULL;
+  if (await != NULL)
+    await_leave(await);
+}
+
+/* A file that was removed meanwhile is worth nothing: the entry stands last in
+ * the new one, but still first in this process. */
+static int take_turn(struct queue_entry *entry, struct err *err) {
+  struct queues *queues = entry->queues;
+  const char *task = entry->queue->task;
   while (!entry->cancelled) {
-    struct err fault = {0};
-    if (try_lock(entry, &fault))
-      return 0;
-    if (fault.kind != ERR_NONE) {
-      *err = fault;
-      return -1;
+    if (!task_lock_is_first(&entry->lock)) {
+      wait_for_processes(entry);
+      continue;
     }
-    int64_t until = clock_monotonic_ns() + pause;
-    struct timespec wake = {until / CLOCK_S, until % CLOCK_S};
-    pthread_cond_timedwait(&entry->queue->moved, &entry->queues->mutex, &wake);
-    if (pause < 20 * CLOCK_MS)
-      pause *= 2;
+    if (task_lock_is_valid(queues->directory, task, &entry->lock))
+      return 0;
+    task_lock_leave(&entry->lock);
+    if (task_lock_join(queues->directory, task, &entry->lock, err) < 0)
+      return -1;
   }
   return err_set(err, ERR_CONFLICT, "cancelled while it was queued");
 }
 
 int queue_wait(struct queue_entry *entry, struct err *err) {
-  struct err fault = {0};
-  pthread_mutex_lock(&entry->queues->mutex);
+  pthread_mutex_t *mutex = &entry->queues->mutex;
+  pthread_mutex_lock(mutex);
   while (entry->queue->first != entry && !entry->cancelled)
-    pthread_cond_wait(&entry->queue->moved, &entry->queues->mutex);
-  int result = wait_for_lock(entry, &fault);
-  pthread_mutex_unlock(&entry->queues->mutex);
-  if (result < 0 && err != NULL)
-    *err = fault;
+    pthread_cond_wait(&entry->queue->moved, mutex);
+  int result = take_turn(entry, err);
+  pthread_mutex_unlock(mutex);
   return result;
 }
 
@@ -165,15 +229,17 @@ void queue_cancel(struct queue_entry *entry) {
   pthread_mutex_lock(&entry->queues->mutex);
   entry->cancelled = true;
   pthread_cond_broadcast(&entry->queue->moved);
+  if (entry->await != NULL)
+    await_cancel(entry->await);
   pthread_mutex_unlock(&entry->queues->mutex);
 }
 
 int64_t queue_position(struct queue_entry *entry) {
   int64_t position = 0;
   pthread_mutex_lock(&entry->queues->mutex);
-  for (struct queue_entry *other = entry->queue->first; other != entry;
+  for (const struct queue_entry *other = entry->queue->first; other != entry;
        other = other->next)
-    position++;
+    position += other->is_run;
   pthread_mutex_unlock(&entry->queues->mutex);
   return position;
 }
@@ -182,44 +248,34 @@ void queue_leave(struct queue_entry *entry) {
   if (entry == NULL)
     return;
   struct queues *queues = entry->queues;
-  mem_close_descriptor(&entry->lock);
   pthread_mutex_lock(&queues->mutex);
   struct queue *queue = entry->queue;
+  task_lock_leave(&entry->lock);
   DL_DELETE(queue->first, entry);
-  queue->length--;
-  if (queue->first != NULL) {
-    pthread_cond_broadcast(&queue->moved);
-  } else {
-    HASH_DEL(queues->queues, queue);
-    pthread_cond_destroy(&queue->moved);
-    free(queue);
-  }
+  queue->length -= entry->is_run;
+  pthread_cond_broadcast(&queue->moved);
+  free_when_empty(queues, queue);
   pthread_mutex_unlock(&queues->mutex);
   free(entry);
 }
 
-struct queue_entry *queue_try(struct queues *queues, const char *task) {
-  struct queue_entry *entry = NULL;
-  pthread_mutex_lock(&queues->mutex);
-  if (queue_of(queues, task, false) == NULL)
-    entry = append(queues, queue_of(queues, task, true));
-  pthread_mutex_unlock(&queues->mutex);
-  return entry;
+void queue_note_begun(struct queue_entry *entry, const char *run) {
+  if (entry != NULL)
+    task_lock_note_begun(&entry->lock, run);
 }
 
-bool queue_lock(struct queue_entry *entry) {
-  return entry->lock >= 0 || try_lock(entry, NULL);
+void queue_forget_begun(struct queue_entry *entry) {
+  task_lock_forget_begun(&entry->lock);
 }
 
 void queue_forget(struct queue_entry *entry) {
-  char name[ID_TASK_SIZE + 8];
-  snprintf(name, sizeof name, "%s.lock", entry->queue->task);
-  unlinkat(entry->queues->directory, name, 0);
+  task_lock_remove(entry->queues->directory, entry->queue->task);
 }
 
 int64_t queue_length(struct queues *queues, const char *task) {
+  struct queue *queue = NULL;
   pthread_mutex_lock(&queues->mutex);
-  struct queue *queue = queue_of(queues, task, false);
+  HASH_FIND_STR(queues->queues, task, queue);
   int64_t length = queue == NULL ? 0 : queue->length;
   pthread_mutex_unlock(&queues->mutex);
   return length;

@@ -2,106 +2,77 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "core/base/mem.h"
 #include "core/run/engine/engine_private.h"
 #include "core/run/late/late.h"
-#include "core/store/kernel.h"
+#include "core/run/late/visits.h"
 
-/* How often idle kernels are looked at. */
-#define ROUND_MS 100
-/* Channels of kernels that ended unseen are looked for every so many rounds. */
-#define SWEEP_ROUNDS 30
-/* And so often what the registry could not take is tried again. */
-#define RETRY_ROUNDS 10
 /* Messages taken in one visit, so that a thread which prints without a pause
  * does not keep runs from their turn. */
 #define DRAIN_MOST 4096
+/* What the registry could not take is tried again so often. */
+#define RETRY_MS 1000
 
 struct drain {
   struct engine *engine;
   pthread_t thread;
-  int stop; /* eventfd */
+  atomic_bool stop;
 };
 
-/* Whether anything waits on an idle channel; shell and control replies to
- * nudges are thrown away on the way. */
-static bool empty(struct engine *engine, struct cached_channel *cached,
-                  struct queue_entry *entry) {
-  int mask = channel_wait(cached->channel, NULL, 0, 0, NULL);
-  if (mask <= 0 || !queue_lock(entry))
-    return mask >= 0;
-  struct known_kernel *known = cached->attachment;
+static void drain_iopub(struct engine *engine, struct cached_channel *cached) {
   struct late_batch batch = {0};
-  for (int name = 0; name < CHANNEL_HEARTBEAT; name++) {
-    for (int i = 0; i < DRAIN_MOST; i++) {
-      CLEANUP(message_free) struct message message = {0};
-      if (channel_receive(cached->channel, (enum channel_name)name, &message,
-                          NULL) <= 0)
-        break;
-      if (name == CHANNEL_IOPUB)
-        late_take(engine, known, &batch, &message);
-    }
+  for (int i = 0; i < DRAIN_MOST; i++) {
+    CLEANUP(message_free) struct message message = {0};
+    if (channel_receive(cached->channel, CHANNEL_IOPUB, &message, NULL) <= 0)
+      break;
+    late_take(engine, cached->attachment, &batch, &message);
   }
-  late_flush(engine, known, &batch);
-  return true;
+  late_flush(engine, cached->attachment, &batch);
 }
 
-static bool has_ended(struct engine *engine, const char *kernel_id) {
-  CLEANUP(kernel_record_free) struct kernel_record kernel = {0};
-  return kernel_get(engine->store, kernel_id, &kernel, NULL) == 0 &&
-         kernel.ended_at != 0;
-}
-
-/* The channel is taken only while the task's turn is ours, so that no run
- * ever finds its channel missing. */
-static void visit(struct engine *engine, const char *task,
-                  const char *kernel_id, bool sweep) {
-  struct queue_entry *entry = queue_try(engine->queues, task);
-  if (entry == NULL)
+/* In the task's turn. What is left is told again when the channel is given
+ * back. */
+static void visit(struct engine *engine, const char *task, const char *kernel) {
+  (void)task;
+  struct cached_channel *cached = idle_take_kernel(engine->idle, kernel);
+  if (cached == NULL)
     return;
-  struct cached_channel *cached = channel_cache_take(engine->cache, kernel_id);
-  if (cached != NULL) {
-    if (empty(engine, cached, entry) &&
-        !(sweep && has_ended(engine, kernel_id)))
-      channel_cache_give(engine->cache, cached);
-    else
-      cached_channel_free(cached);
-  }
-  queue_leave(entry);
+  const struct known_kernel *known = cached->attachment;
+  struct pollfd process = {known->process, POLLIN, 0};
+  bool ended = poll(&process, 1, 0) > 0;
+  drain_iopub(engine, cached);
+  if (ended)
+    cached_channel_free(cached);
+  else
+    idle_give(engine->idle, cached, known->process);
 }
 
 static void *work(void *argument) {
   struct drain *drain = argument;
   struct engine *engine = drain->engine;
-  for (unsigned round = 1;; round++) {
-    struct pollfd stop = {drain->stop, POLLIN, 0};
-    if (poll(&stop, 1, ROUND_MS) > 0)
-      return NULL;
-    if (round % RETRY_ROUNDS == 0)
+  struct channel_cache_name name;
+  while (!atomic_load(&drain->stop)) {
+    bool waits = endings_wait(engine->endings);
+    if (idle_wait(engine->idle, waits ? RETRY_MS : -1, &name) == 1)
+      visits_add(engine->visits, name.task, name.kernel_id, visit);
+    else if (waits)
       endings_retry(engine->endings, engine->store, engine->tasks_directory);
-    size_t count = 0;
-    CLEANUP(mem_free_pointer)
-    struct channel_cache_name *names =
-        channel_cache_names(engine->cache, &count);
-    for (size_t i = 0; i < count; i++)
-      visit(engine, names[i].task, names[i].kernel_id,
-            round % SWEEP_ROUNDS == 0);
   }
+  return NULL;
 }
 
 int drain_start(struct engine *engine, struct err *err) {
   struct drain *drain = mem_new(sizeof *drain);
   drain->engine = engine;
-  drain->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  engine->visits = visits_new(engine);
   int failure = pthread_create(&drain->thread, NULL, work, drain);
   if (failure != 0) {
-    mem_close_descriptor(&drain->stop);
     free(drain);
-    return err_errno(err, ERR_INTERNAL, failure, "drain thread");
+    return err_errno(err, ERR_UNAVAILABLE, failure,
+                     "the thread for late output");
   }
   engine->drain = drain;
   return 0;
@@ -109,10 +80,11 @@ int drain_start(struct engine *engine, struct err *err) {
 
 void drain_stop(struct engine *engine) {
   struct drain *drain = MEM_STEAL(engine->drain);
-  if (drain == NULL)
-    return;
-  eventfd_write(drain->stop, 1);
-  pthread_join(drain->thread, NULL);
-  mem_close_descriptor(&drain->stop);
-  free(drain);
+  if (drain != NULL) {
+    atomic_store(&drain->stop, true);
+    idle_wake(engine->idle);
+    pthread_join(drain->thread, NULL);
+    free(drain);
+  }
+  visits_stop(MEM_STEAL(engine->visits));
 }

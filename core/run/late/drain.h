@@ -1,4 +1,5 @@
-/* The thread that takes what kernels send while no run is under way. */
+/* Takes what kernels send while no run is under way, and closes the channels of
+ * those that end. */
 #ifndef CELLPOST_RUN_LATE_DRAIN_H
 #define CELLPOST_RUN_LATE_DRAIN_H
 
@@ -6,7 +7,7 @@
 #include "core/run/engine/engine.h"
 
 int drain_start(struct engine *engine, struct err *err);
-/* Ends the thread and waits for it; fine when it was never started. */
+/* Ends its threads and waits for them; fine when it was never started. */
 void drain_stop(struct engine *engine);
 
 #endif

@@ -201,7 +201,7 @@ static void hold(struct session *session, struct cached_channel *cached) {
  */
 static bool take_open(struct engine *engine, const char *task,
                       struct session *session) {
-  struct cached_channel *cached = channel_cache_take_task(engine->cache, task);
+  struct cached_channel *cached = idle_take(engine->idle, task);
   if (cached == NULL)
     return false;
   struct known_kernel *known = cached->attachment;
@@ -285,7 +285,7 @@ int session_open(struct engine *engine, const char *task, struct session *ret,
 
 void session_close(struct engine *engine, struct session *session, bool alive) {
   if (alive && session->cached != NULL) {
-    channel_cache_give(engine->cache, MEM_STEAL(session->cached));
+    idle_give(engine->idle, MEM_STEAL(session->cached), session->process);
     session->known = NULL;
   }
   release(session);
