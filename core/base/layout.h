@@ -19,8 +19,9 @@
  *                     /stack.txt, setup.txt written by ipykernel/setup
  *        /shims/<id>/                       the keeper's own, 0700:
  *                   /log.0, log.1, exit, asked
- *        /turns/<task>.lock                 held by whoever runs a cell
- *        /zygote/                           caches of the zygotes' libraries
+ *        /turns/<task>.lock                 whose turn it is, see
+ * core/control/task_lock.h /zygote/                           caches of the
+ * zygotes' libraries
  *
  * A path is made by mem_format("%s/" LAYOUT_DATABASE, conf->state_directory).
  */

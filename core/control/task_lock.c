@@ -18,16 +18,12 @@
 /* An id and a line end. */
 #define NOTE_SIZE ID_UUID_SIZE
 
-static off_t byte_of(uint64_t number) {
-  return FIRST_BYTE + (off_t)number;
-}
+static off_t byte_of(uint64_t number) { return FIRST_BYTE + (off_t)number; }
 
 static int set_lock(int file, int command, short type, off_t start,
                     off_t length) {
-  struct flock lock = {.l_type = type,
-                       .l_whence = SEEK_SET,
-                       .l_start = start,
-                       .l_len = length};
+  struct flock lock = {
+      .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = length};
   int result;
   do
     result = fcntl(file, command, &lock);
@@ -64,9 +60,9 @@ int task_lock_join(int directory, const char *task, struct task_lock *ret,
   name_of(task, name);
   for (;;) {
     struct task_lock lock = TASK_LOCK_NONE;
-    lock.file = openat(directory, name,
-                       O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-                       0660);
+    lock.file =
+        openat(directory, name,
+               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0660);
     if (lock.file < 0 || take_number(lock.file, &lock.number) < 0) {
       err_errno(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno,
                 "lock file %s", name);
@@ -90,9 +86,8 @@ bool task_lock_is_first(const struct task_lock *lock) {
                          .l_whence = SEEK_SET,
                          .l_start = byte_of(1),
                          .l_len = (off_t)lock->number - 1};
-  return lock->number <= 1 ||
-         (fcntl(lock->file, F_OFD_GETLK, &before) == 0 &&
-          before.l_type == F_UNLCK);
+  return lock->number <= 1 || (fcntl(lock->file, F_OFD_GETLK, &before) == 0 &&
+                               before.l_type == F_UNLCK);
 }
 
 bool task_lock_is_valid(int directory, const char *task,

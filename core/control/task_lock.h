@@ -2,8 +2,9 @@
  *
  * Whoever wants to use the task's kernel or notebook takes the next number and
  * locks the byte that stands for it (open file description locks, fcntl(2)); it
- * is its turn when no smaller number is locked any more. So the order is that of
- * arrival, nobody polls, and the system frees the number of a process that dies.
+ * is its turn when no smaller number is locked any more. So the order is that
+ * of arrival, nobody polls, and the system frees the number of a process that
+ * dies.
  *
  * The file holds the last number, then the ids of runs whose cell was sent to
  * the kernel and whose end is not in the registry yet: after a death they tell
@@ -21,9 +22,7 @@ struct task_lock {
   uint64_t number;
 };
 #define TASK_LOCK_NONE                                                         \
-  (struct task_lock) {                                                         \
-    .file = -1                                                                 \
-  }
+  (struct task_lock) { .file = -1 }
 
 /* Takes a number. `directory`: an open descriptor of <run directory>/turns. */
 int task_lock_join(int directory, const char *task, struct task_lock *ret,
@@ -50,7 +49,8 @@ int task_lock_await(const struct task_lock *reopened, struct err *err);
 int task_lock_try(int directory, const char *task, struct task_lock *ret,
                   struct err *err);
 
-/* Notes that the cell of the run is about to be sent; forgets all such notes. */
+/* Notes that the cell of the run is about to be sent; forgets all such notes.
+ */
 void task_lock_note_begun(const struct task_lock *lock, const char *run);
 void task_lock_forget_begun(const struct task_lock *lock);
 

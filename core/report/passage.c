@@ -207,7 +207,7 @@ const char *passage_of_status(const char *status) {
       {"oom", "the kernel reached its memory limit"},
       {"kernel_died", "the kernel process ended during the run"},
       {"lost", "how the run ended is not known"},
-      {"not_run", "no kernel could be had for the run"},
+      {"not_run", "nothing was run"},
   };
   return look_up(words, COUNT_OF(words), status);
 }

@@ -23,6 +23,8 @@ struct execute {
   const struct json *stdin_lines; /* or NULL */
   const struct sink *sink;        /* or NULL */
   const struct code_cell *cell;   /* NULL: nothing goes to the notebook */
+  struct queue_entry *turn; /* where it is noted that the cell was sent; NULL:
+                               not */
   bool replay; /* a cell of the history, again: no rows, no events */
   struct outcome *outcome; /* receives what was seen */
 

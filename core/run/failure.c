@@ -15,7 +15,7 @@ static const char *name_of(enum run_status status) {
   case RUN_LOST:
     return "Lost";
   default:
-    return "NoKernel";
+    return "NotRun";
   }
 }
 

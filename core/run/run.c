@@ -149,6 +149,7 @@ static int execute(struct passage *run, struct err *err) {
                           .stdin_lines = run->accepted->stdin_lines,
                           .sink = run->sink,
                           .cell = cell_of(run),
+                          .turn = run->accepted->entry,
                           .outcome = &run->outcome};
   struct err fault = {0};
   send_run_event(run->sink, record_of(run));
@@ -242,6 +243,9 @@ static int run_now(struct engine *engine, struct accepted *accepted,
                   (size_t)accepted->text_limit);
     failure_report(&accepted->record, details);
   }
+  if (!endings_wait(engine->endings) && accepted->entry != NULL &&
+      run.has_session)
+    queue_forget_begun(accepted->entry);
   end(&run, result == 0 || err->kind == ERR_CONFLICT);
   return result;
 }

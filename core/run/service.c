@@ -28,7 +28,10 @@ int service_start(struct engine *engine, struct err *err) {
       (engine->conf->sync == CONF_SYNC_BACKGROUND &&
        fs_later_start(tell_sync_failure, NULL, &engine->later, err) < 0))
     return -1;
-  return drain_start(engine, err);
+  if (drain_start(engine, err) < 0)
+    return -1;
+  recover_rest(engine);
+  return 0;
 }
 
 void service_close(struct engine *engine) {

@@ -141,30 +141,33 @@ int run_request_cancel(struct store *store, const char *id, const char *by,
   return write_commit(&write, err) < 0 ? -1 : open;
 }
 
-static int lose_run(struct db *db, const char *id,
-                    const struct run_record *words, struct err *err) {
+static int lose_run(struct db *db, const struct run_record *run,
+                    const struct run_losing *losing, struct err *err) {
+  bool begun =
+      run->status != RUN_QUEUED || losing->has_begun(losing->context, run);
+  const struct run_record *words = begun ? losing->lost : losing->not_run;
   struct statement *statement = db_statement(db, "run_lose");
+  statement_bind_text(statement, "status",
+                      run_status_name(begun ? RUN_LOST : RUN_NOT_RUN));
   statement_bind_text(statement, "text", words->text);
   statement_bind_json(statement, "error", words->error);
   statement_bind_integer(statement, "ended_at", clock_wall_us());
-  statement_bind_text(statement, "id", id);
+  statement_bind_text(statement, "id", run->id);
   CLEANUP(run_row_free) struct run_row row = {0};
   int changed = run_row_step(db, statement, &row, err);
   if (changed <= 0)
     return changed;
+  statement = db_statement(db, "unwritten_add_lost");
+  statement_bind_integer(statement, "at", clock_wall_us());
+  statement_bind_text(statement, "id", run->id);
+  if (statement_run(statement, err) < 0)
+    return -1;
   return run_seal(db, &row, err) < 0 ? -1 : 1;
 }
-
-struct losing {
-  const struct run_record *words;
-  void (*tell)(void *context, const struct run_record *run);
-  void *context;
-};
 
 /* Closes every open run of one instance; returns how many. */
 static int lose_runs_of(struct store *store, const char *instance,
                         const void *context, struct err *err) {
-  const struct losing *losing = context;
   CLEANUP(write_end) struct write write;
   if (write_begin(store, &write, err) < 0)
     return -1;
@@ -177,23 +180,18 @@ static int lose_runs_of(struct store *store, const char *instance,
   const struct run_record *runs = list;
   int lost = 0;
   for (size_t i = 0; i < count && lost >= 0; i++) {
-    int changed = lose_run(write.db, runs[i].id, losing->words, err);
+    int changed = lose_run(write.db, &runs[i], context, err);
     lost = changed < 0 ? -1 : lost + changed;
   }
   if (lost < 0 || write_commit(&write, err) < 0)
     lost = -1;
-  for (size_t i = 0; i < count && lost > 0; i++)
-    losing->tell(losing->context, &runs[i]);
   run_list_free(list, count);
   return lost;
 }
 
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   const struct run_record *words,
-                   void (*tell)(void *context, const struct run_record *run),
-                   void *context, struct err *err) {
-  const struct losing losing = {words, tell, context};
+                   const struct run_losing *losing, struct err *err) {
   return leader_close_dead(store, "run_open_instances", alive, lose_runs_of,
-                           &losing, err);
+                           losing, err);
 }

@@ -66,15 +66,22 @@ int run_cancel_requested(struct store *store, const char *id, struct err *err);
 int run_list_open(struct store *store, const char *task, enum run_detail detail,
                   struct run_record **ret, size_t *count, struct err *err);
 
-/* Closes as lost every open run whose instance is not alive any more
- * (alive(pid, pid_start) decides), with the text and error of `words`. Returns
- * how many; each gets an event. `tell` hears of each afterwards: its id, task
- * and whether it was silent. */
+/* The ends of runs whose leader died: lost, or not_run when the cell was never
+ * sent to the kernel. */
+struct run_losing {
+  const struct run_record *lost, *not_run; /* text and error of each */
+  /* Of a queued run (its id and task): whether it may have begun all the same.
+   */
+  bool (*has_begun)(const void *context, const struct run_record *run);
+  const void *context;
+};
+
+/* Closes every open run whose instance is not alive any more (alive(pid,
+ * pid_start) decides). Returns how many; each gets an event, and counts as
+ * unwritten (below) until its cell tells the same. */
 int run_close_lost(struct store *store,
                    bool (*alive)(int64_t pid, int64_t pid_start),
-                   const struct run_record *words,
-                   void (*tell)(void *context, const struct run_record *run),
-                   void *context, struct err *err);
+                   const struct run_losing *losing, struct err *err);
 
 /* The last final run of the task in this kernel, for "was a run of this kernel
  * cut off?"; ERR_NOT_FOUND. */
@@ -109,9 +116,9 @@ int run_update_outputs(struct store *store,
                        const struct run_output_change *changes, size_t count,
                        struct err *err);
 
-/* Late outputs and updates stand here before they stand in the notebook. The
- * cell's run counts as unwritten until then, so that the next process can make
- * up for one that was killed between. */
+/* Late outputs, updates and ends of lost runs stand here before they stand in
+ * the notebook. The cell's run counts as unwritten until then, so that the next
+ * process can make up for one that was killed between. */
 int run_note_written(struct store *store, const char *id, struct err *err);
 /* 1: it is unwritten. */
 int run_is_unwritten(struct store *store, const char *id, struct err *err);

@@ -75,12 +75,19 @@ INSERT INTO unwritten (run, since)
 SELECT sequence, :at FROM runs WHERE id = :id AND cell IS NOT NULL
     ON CONFLICT (run) DO NOTHING;
 
+-- name: unwritten_add_lost
+-- A run that is closed after its leader's death may be in the notebook although
+-- its start is not in the registry.
+INSERT INTO unwritten (run, since)
+SELECT sequence, :at FROM runs WHERE id = :id AND NOT silent
+    ON CONFLICT (run) DO NOTHING;
+
 -- name: unwritten_remove
 DELETE FROM unwritten
  WHERE run = (SELECT sequence FROM runs WHERE id = :id);
 
 -- name: unwritten_list
-SELECT runs.id, runs.task FROM unwritten
+SELECT runs.id, runs.task, runs.status FROM unwritten
   JOIN runs ON runs.sequence = unwritten.run
  ORDER BY unwritten.run;
 

@@ -52,7 +52,7 @@ RETURNING sequence, task, kernel;
 
 -- name: run_lose
 UPDATE runs
-   SET status = 'lost', ended_at = :ended_at,
+   SET status = :status, ended_at = :ended_at,
        end_number = 1 + coalesce((SELECT max(end_number) FROM chain
                                    WHERE task = runs.task), 0),
        text = :text, error = :error,

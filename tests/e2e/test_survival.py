@@ -1,12 +1,17 @@
 """Any process may be killed at any moment: nothing is lost and nothing torn."""
 
 import concurrent.futures
+import contextlib
+import fcntl
 import json
 import os
+import pathlib
 import pwd
 import random
 import sqlite3
+import struct
 import subprocess
+import sys
 
 import pytest
 
@@ -203,3 +208,63 @@ def test_a_client_that_goes_away_loses_nothing(own):
     assert (answer["status"], answer["stdout"]) == ("ok", "to the end\n")
     cell = notebooks.cell_of(notebooks.read(own, "t"), answer)
     assert notebooks.outputs(cell)[0]["text"] == "to the end\n"
+
+
+def test_a_run_that_never_began_is_not_run_and_its_key_runs_it(own):
+    own.post("t", "n = 0")
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        first = pool.submit(own.send, "t", "n += 1\nimport time; time.sleep(600)")
+        wait_for(lambda: status_of(own, "running"), "the first run")
+        own.send("t", "n += 10", headers={"Idempotency-Key": "k"}, wait=False)
+        wait_for(lambda: status_of(own, "queued"), "the second run")
+        own.kill("app")
+        with contextlib.suppress(Exception):
+            first.result()
+    own.start_app()
+    runs = own.get("/v1/tasks/t/runs").json()["runs"]
+    assert [run["status"] for run in runs] == ["not_run", "lost", "ok"]
+    assert "before it began" in own.get(f"/v1/runs/{runs[0]['run']}").json()["text"]
+    again = own.send("t", "n += 10", headers={"Idempotency-Key": "k"}, wait=False)
+    assert again.status_code == 202 and again.json()["run"] != runs[0]["run"]
+    assert own.post("t", "n")["result"]["text/plain"] == "11"
+    cells = notebooks.read(own, "t")["cells"]
+    assert [cell["metadata"]["cellpost"]["status"] for cell in cells] == ["ok", "lost", "ok", "ok"]
+
+
+def status_of(instance, status):
+    return instance.get(f"/v1/tasks/t/runs?status={status}").json()["runs"]
+
+
+def test_a_lost_cell_is_marked_when_its_task_is_free(own):
+    """Somebody else has the task's turn while the app starts."""
+    own.post("t", "1")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(own.send, "t", "import time; time.sleep(600)")
+        wait_for(lambda: status_of(own, "running"), "the run")
+        own.kill("app")
+        with contextlib.suppress(Exception):
+            pending.result()
+    with (own.run / "turns" / "t.lock").open("r+b") as lock:
+        number = int.from_bytes(lock.read(8), sys.byteorder)
+        byte = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, (1 << 40) + number, 1, 0)
+        fcntl.fcntl(lock, 37, byte)  # F_OFD_SETLK
+        own.start_app()
+        assert last_status(own) == "running"
+    wait_for(lambda: last_status(own) == "lost", "the mark")
+
+
+def last_status(instance):
+    return notebooks.read(instance, "t")["cells"][-1]["metadata"]["cellpost"]["status"]
+
+
+def test_a_kernel_that_cannot_be_reached_is_replaced(own):
+    own.post("t", "x = 1")
+    pid = own.kernel_pid("t")
+    directory = pathlib.Path(own.connection_file("t")).parent
+    own.kill("app")
+    (directory / "connection.json").rename(directory / "gone.json")
+    own.start_app()
+    answer = own.post("t", "1+1", timeout=30)
+    assert answer["result"]["text/plain"] == "2"
+    assert answer["kernel"]["state"] == "lost" and "could not be reached" in answer["kernel"]["reason"]
+    assert not alive(pid)

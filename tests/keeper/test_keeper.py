@@ -11,6 +11,7 @@ import signal
 import socket
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ import pytest
 from conftest import LIMIT, Refused, processes, running, wait_for
 
 SLEEPER = "echo up; exec sleep 600"
+# of fcntl.h; Python 3.11 does not name them
+F_OFD_GETLK, F_OFD_SETLK = 36, 37
 
 
 @pytest.fixture
@@ -131,10 +134,27 @@ def test_a_task_that_does_not_exist_takes_no_place(keeper):
     assert is_alive(a["pid"]) and is_alive(b["pid"])
 
 
+@contextlib.contextmanager
+def take_turn(keeper, task):
+    """The task's next number (core/control/task_lock.h), which must be the first."""
+    path = keeper.run / "turns" / f"{task}.lock"
+    path.touch()
+    with path.open("r+b") as lock:
+        number = int.from_bytes(lock.read(8).ljust(8, b"\0"), sys.byteorder) + 1
+        lock.seek(0)
+        lock.write(number.to_bytes(8, sys.byteorder))
+        lock.flush()
+        byte = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, (1 << 40) + number, 1, 0)
+        fcntl.fcntl(lock, F_OFD_SETLK, byte)
+        before = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, (1 << 40) + 1, number - 1, 0)
+        found = fcntl.fcntl(lock, F_OFD_GETLK, before) if number > 1 else struct.pack("h", fcntl.F_UNLCK)
+        assert struct.unpack_from("h", found)[0] == fcntl.F_UNLCK
+        yield
+
+
 def test_who_has_the_turn_keeps_its_kernel(keeper):
     a, b = three_tasks(keeper)
-    with (keeper.run / "turns" / "a.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with take_turn(keeper, "a"):
         keeper.ask(verb="start", task="c")
     assert is_alive(a["pid"]) and not is_alive(b["pid"])
 
@@ -724,14 +744,13 @@ def test_a_kernel_whose_turn_is_taken_is_not_culled(keeper):
     keeper.script(SLEEPER)
     keeper.start(idle_timeout="200ms")
     keeper.task()
-    with (keeper.run / "turns" / "demo.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    with take_turn(keeper, "demo"):
         kernel = keeper.ask(verb="start", task="demo")
         wait_for_looks(keeper, "other", 3)
         assert keeper.row(kernel["id"])["ended_at"] is None
     assert keeper.ended(kernel["id"])["ending"] == "culled"
-    with (keeper.run / "turns" / "demo.lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with take_turn(keeper, "demo"):
+        pass
 
 
 # The socket

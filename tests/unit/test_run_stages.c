@@ -109,7 +109,7 @@ static void a_failure_has_words_for_people_and_models(void **state) {
   CLEANUP(run_record_free) struct run_record record = {0};
   record.status = RUN_NOT_RUN;
   failure_describe(&record, "no kernel: it is Monday", "last words", 1000);
-  assert_string_equal(json_get_text(record.error, "ename"), "NoKernel");
+  assert_string_equal(json_get_text(record.error, "ename"), "NotRun");
   assert_string_equal(json_get_text(record.error, "evalue"),
                       "no kernel: it is Monday");
   assert_string_equal(json_get_text(record.error, "stderr"), "last words");

@@ -415,40 +415,46 @@ static bool only_pid_7_lives(int64_t pid, int64_t pid_start) {
   return pid == 7 && pid_start == 70;
 }
 
-static void count_told(void *context, const struct run_record *run) {
+static bool the_first_has_begun(const void *context,
+                                const struct run_record *run) {
   assert_string_equal(run->task, "demo");
-  ++*(int *)context;
+  return strcmp(context, run->id) == 0;
 }
 
-static void runs_of_dead_instances_are_lost(void **state) {
+static void runs_of_dead_instances_are_closed(void **state) {
   struct fixture *fixture = *state;
   struct store *store = fixture->store;
   struct err *err = &fixture->err;
-  char ids[3][ID_UUID_SIZE], existing[37];
+  char ids[4][ID_UUID_SIZE], existing[37];
   OK(fixture, store_instance_start(store, "alive", "cellpost", 7, 70, err));
-  struct run_record run = a_run("demo", "1", ids[0]), found;
-  OK(fixture, run_insert(store, &run, existing, err));
-  OK(fixture, run_start(store, &run, err));
-  run = a_run("demo", "2", ids[1]);
-  OK(fixture, run_insert(store, &run, existing, err));
-  run = a_run("demo", "3", ids[2]);
-  run.instance = (char *)"alive";
-  OK(fixture, run_insert(store, &run, existing, err));
+  struct run_record run, found;
+  for (int i = 0; i < 4; i++) {
+    run = a_run("demo", "1", ids[i]);
+    if (i == 3)
+      run.instance = (char *)"alive";
+    OK(fixture, run_insert(store, &run, existing, err));
+    if (i == 0)
+      OK(fixture, run_start(store, &run, err));
+  }
 
   CLEANUP(json_done) struct json *error = json_object();
-  const struct run_record words = {.text = (char *)"[lost]", .error = error};
-  int told = 0;
-  for (int expected = 2; expected >= 0; expected -= 2)
-    assert_int_equal(
-        run_close_lost(store, only_pid_7_lives, &words, count_told, &told, err),
-        expected);
-  assert_int_equal(told, 2);
-  for (int i = 0; i < 3; i++) {
+  const struct run_record lost = {.text = (char *)"[lost]", .error = error};
+  const struct run_record not_run = {.text = (char *)"[not]", .error = error};
+  const struct run_losing losing = {&lost, &not_run, the_first_has_begun,
+                                    ids[1]};
+  for (int expected = 3; expected >= 0; expected -= 3)
+    assert_int_equal(run_close_lost(store, only_pid_7_lives, &losing, err),
+                     expected);
+  /* Running; queued, but sent to the kernel; queued; of one that lives. */
+  static const enum run_status ends[] = {RUN_LOST, RUN_LOST, RUN_NOT_RUN,
+                                         RUN_QUEUED};
+  for (int i = 0; i < 4; i++) {
     OK(fixture, run_get(store, ids[i], &found, err));
-    assert_int_equal(found.status, i < 2 ? RUN_LOST : RUN_QUEUED);
-    assert_int_equal(json_length(found.notes), i < 2 ? 1 : 0);
-    assert_true((found.error != NULL) == (i < 2));
-    assert_true((found.text != NULL) == (i < 2));
+    assert_int_equal(found.status, ends[i]);
+    assert_int_equal(json_length(found.notes), i < 3 ? 1 : 0);
+    assert_true((found.error != NULL) == (i < 3));
+    assert_true((found.text != NULL) == (i < 3));
+    assert_int_equal(run_is_unwritten(store, ids[i], err), i < 3);
     run_record_free(&found);
   }
   fixture_expect(fixture,
@@ -536,7 +542,7 @@ int main(void) {
       TEST(lists_go_from_the_newest_back),
       TEST(open_runs_stand_in_their_order),
       TEST(the_wish_to_cancel_is_noted_once),
-      TEST(runs_of_dead_instances_are_lost),
+      TEST(runs_of_dead_instances_are_closed),
       TEST(the_run_before_is_that_of_the_kernel),
       cmocka_unit_test(names_and_statuses_match),
   };

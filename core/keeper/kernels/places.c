@@ -13,6 +13,7 @@
 #include "core/base/fs.h"
 #include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/control/task_lock.h"
 
 #define STATE_MODE 0750
 #define DATABASE_MODE 0640
@@ -158,23 +159,11 @@ void places_close(struct places *places) {
   free(places->database);
 }
 
-/* The app removes the lock file of a task that is deleted. When that happens
- * between our open and our lock, the lock is worth nothing. */
-static bool still_named(const struct places *places, const char *name,
-                        int file) {
-  struct stat named, held;
-  return fstatat(places->turns, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         fstat(file, &held) == 0 && named.st_ino == held.st_ino &&
-         named.st_dev == held.st_dev;
-}
-
 int places_try_turn(const struct places *places, const char *task) {
-  CLEANUP(mem_free_pointer) char *name = mem_format("%s.lock", task);
-  CLEANUP(mem_close_descriptor)
-  int file = fs_open_beneath(places->turns, name, O_RDWR | O_CREAT | O_NONBLOCK,
-                             0660, NULL);
-  if (file < 0 || places_give_away(places, file, NULL) < 0 ||
-      flock(file, LOCK_EX | LOCK_NB) < 0 || !still_named(places, name, file))
+  struct task_lock lock;
+  if (task_lock_try(places->turns, task, &lock, NULL) != 1)
     return -1;
-  return mem_steal_descriptor(&file);
+  if (places_give_away(places, lock.file, NULL) < 0)
+    task_lock_leave(&lock);
+  return lock.file;
 }

@@ -37,8 +37,8 @@ int places_make_owned(const struct places *places, int parent, const char *name,
 int places_give_away(const struct places *places, int descriptor,
                      struct err *err);
 
-/* Opens (makes) the lock file of a task's turn and takes it, without waiting.
- * The descriptor, or -1 when somebody holds it. */
+/* Takes a task's turn without waiting (core/control/task_lock.h): a descriptor
+ * that holds it until it is closed, or -1. */
 int places_try_turn(const struct places *places, const char *task);
 
 #endif

@@ -35,8 +35,7 @@ static int append_to(struct engine *engine, struct addition *addition,
 static int append(struct engine *engine, struct addition *addition,
                   struct err *err) {
   CLEANUP(task_notebook_close) struct task_notebook slot = {0};
-  struct cached_channel *cached =
-      idle_take(engine->idle, addition->task);
+  struct cached_channel *cached = idle_take(engine->idle, addition->task);
   if (cached == NULL)
     return append_to(engine, addition, &slot, err);
   struct known_kernel *known = cached->attachment;

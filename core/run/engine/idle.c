@@ -109,8 +109,8 @@ void idle_give(struct idle *idle, struct cached_channel *cached, int process) {
   remember(idle, iopub, &name);
   remember(idle, process, &name);
   if (has_messages) {
-    idle->waiting = mem_grow(idle->waiting, idle->waiting_count + 1,
-                             sizeof *idle->waiting);
+    idle->waiting =
+        mem_grow(idle->waiting, idle->waiting_count + 1, sizeof *idle->waiting);
     idle->waiting[idle->waiting_count++] = name;
   }
   pthread_mutex_unlock(&idle->mutex);
@@ -121,9 +121,7 @@ void idle_give(struct idle *idle, struct cached_channel *cached, int process) {
     idle_wake(idle);
 }
 
-void idle_wake(struct idle *idle) {
-  eventfd_write(idle->wake, 1);
-}
+void idle_wake(struct idle *idle) { eventfd_write(idle->wake, 1); }
 
 static bool take_waiting(struct idle *idle, struct channel_cache_name *ret) {
   pthread_mutex_lock(&idle->mutex);

@@ -225,6 +225,16 @@ int queue_wait(struct queue_entry *entry, struct err *err) {
   return result;
 }
 
+bool queue_is_next(struct queue_entry *entry) {
+  struct queues *queues = entry->queues;
+  pthread_mutex_lock(&queues->mutex);
+  bool is_next =
+      entry->queue->first == entry && task_lock_is_first(&entry->lock) &&
+      task_lock_is_valid(queues->directory, entry->queue->task, &entry->lock);
+  pthread_mutex_unlock(&queues->mutex);
+  return is_next;
+}
+
 void queue_cancel(struct queue_entry *entry) {
   pthread_mutex_lock(&entry->queues->mutex);
   entry->cancelled = true;

@@ -27,6 +27,9 @@ int queue_join_aside(struct queues *queues, const char *task,
 /* Waits until it is this one's turn. ERR_CONFLICT when it was cancelled. */
 int queue_wait(struct queue_entry *entry, struct err *err);
 
+/* Whether it is its turn now; does not wait. */
+bool queue_is_next(struct queue_entry *entry);
+
 /* Ends the wait of another thread's entry; too late once its turn has come. */
 void queue_cancel(struct queue_entry *entry);
 
@@ -37,8 +40,8 @@ int64_t queue_position(struct queue_entry *entry);
 /* Leaves the queue, waiting or not, and frees it. NULL is fine. */
 void queue_leave(struct queue_entry *entry);
 
-/* Notes that the cell of the run is about to be sent; forgets it when its end is
- * in the registry. Whose turn it is. NULL is fine. */
+/* Notes that the cell of the run is about to be sent; forgets it when its end
+ * is in the registry. Whose turn it is. NULL is fine. */
 void queue_note_begun(struct queue_entry *entry, const char *run);
 void queue_forget_begun(struct queue_entry *entry);
 

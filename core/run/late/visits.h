@@ -1,5 +1,5 @@
-/* Work on a task that is no run: on a thread of its own when the task's turn has
- * come, so that no task waits for what is done for another. */
+/* Work on a task that is no run: on a thread of its own when the task's turn
+ * has come, so that no task waits for what is done for another. */
 #ifndef CELLPOST_RUN_LATE_VISITS_H
 #define CELLPOST_RUN_LATE_VISITS_H
 
