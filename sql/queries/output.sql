@@ -48,27 +48,26 @@ VALUES (:kernel, :display_id, :run, :position);
 -- name: display_find
 -- cell_position: in the notebook, where a late stream goes on in the stream that
 -- stands before it.
-  WITH shown AS (
-       SELECT displays.run, displays.position, runs.id
-         FROM displays JOIN runs ON runs.sequence = displays.run
-        WHERE displays.kernel = :kernel AND displays.display_id = :display_id
-          AND runs.task = :task
-     ), joined AS MATERIALIZED (
+  WITH joined AS MATERIALIZED (
        SELECT later.run, later.position
          FROM outputs AS later
          JOIN outputs AS former ON former.run = later.run
                                AND former.position = later.position - 1
-        WHERE later.run IN (SELECT run FROM shown)
+        WHERE later.run IN (SELECT run FROM displays
+                             WHERE kernel = :kernel AND display_id = :display_id)
           AND later.late = 1
           AND later.kind = 'stream' AND former.kind = 'stream'
           AND later.content ->> '$.name' = former.content ->> '$.name'
      )
-SELECT id AS run, position,
-       position - (SELECT count(*) FROM joined
-                    WHERE joined.run = shown.run
-                      AND joined.position < shown.position) AS cell_position
-  FROM shown
- ORDER BY shown.run, shown.position;
+SELECT runs.id AS run, displays.position,
+       displays.position - (SELECT count(*) FROM joined
+                             WHERE joined.run = displays.run
+                               AND joined.position < displays.position)
+         AS cell_position
+  FROM displays JOIN runs ON runs.sequence = displays.run
+ WHERE displays.kernel = :kernel AND displays.display_id = :display_id
+   AND runs.task = :task
+ ORDER BY displays.run, displays.position;
 
 -- name: unwritten_add
 INSERT INTO unwritten (run, since)
