@@ -5,7 +5,6 @@
 #include "core/base/mem.h"
 #include "core/base/utf8.h"
 
-#define FOREVER 31536000.0 /* a year, in seconds */
 #define MOST_BYTES 1.0e15
 
 static const char *const images[] = {"inline", "link", NULL};
@@ -18,9 +17,11 @@ static const char *const on_disconnect[] = {"continue", "interrupt", NULL};
 
 #define AT(member) offsetof(struct execute_body, member)
 
+/* The most of the second, the timeout, is the configuration's. */
+enum { CODE, TIMEOUT };
 static const struct field fields[] = {
     {"code", FIELD_CODE, true, AT(code), 0, 0, NULL},
-    {"timeout", FIELD_NUMBER, false, AT(run.timeout), 0, FOREVER, NULL},
+    {"timeout", FIELD_NUMBER, false, AT(run.timeout), 0, 0, NULL},
     {"section", FIELD_TEXT, false, AT(run.section), 1, 500, NULL},
     {"images", FIELD_CHOICE, false, AT(images), 0, 0, images},
     {"stdin", FIELD_TEXTS, false, AT(run.stdin_lines), 0, 10000, NULL},
@@ -42,13 +43,16 @@ static const struct field fields[] = {
 static const struct execute_body nothing_asked = {
     .run = {.timeout = -1}, .wait = true, .traceback = TRACEBACK_CONTEXT};
 
-/* All but the first `left_out` of the table. */
-static int read_fields(const struct json *object, size_t left_out,
-                       struct execute_body *ret, struct json **details,
-                       struct err *err) {
+/* From the field `first` of the table on. */
+static int read_fields(const struct json *object, size_t first,
+                       double timeout_max, struct execute_body *ret,
+                       struct json **details, struct err *err) {
   struct execute_body body = *ret;
-  if (fields_read(object, fields + left_out, COUNT_OF(fields) - left_out, &body,
-                  details, err) < 0)
+  struct field own[COUNT_OF(fields)];
+  memcpy(own, fields, sizeof own);
+  own[TIMEOUT].most = timeout_max;
+  if (fields_read(object, own + first, COUNT_OF(own) - first, &body, details,
+                  err) < 0)
     return -1;
   body.run.code = body.code.bytes;
   body.run.code_length = body.code.length;
@@ -58,10 +62,11 @@ static int read_fields(const struct json *object, size_t left_out,
   return 0;
 }
 
-int execute_body_read(const struct json *object, struct execute_body *ret,
-                      struct json **details, struct err *err) {
+int execute_body_read(const struct json *object, double timeout_max,
+                      struct execute_body *ret, struct json **details,
+                      struct err *err) {
   *ret = nothing_asked;
-  return read_fields(object, 0, ret, details, err);
+  return read_fields(object, CODE, timeout_max, ret, details, err);
 }
 
 int execute_body_code(const char *bytes, size_t length,
@@ -91,8 +96,9 @@ static struct json *value_of(const struct field *field, const char *text) {
 }
 
 int execute_body_query(const struct request_parameter *parameters, size_t count,
-                       struct execute_body *ret, struct json **keep,
-                       struct json **details, struct err *err) {
+                       double timeout_max, struct execute_body *ret,
+                       struct json **keep, struct json **details,
+                       struct err *err) {
   CLEANUP(json_done) struct json *object = json_object();
   for (size_t i = 0; i < count; i++)
     for (size_t f = 1; f < COUNT_OF(fields); f++)
@@ -100,7 +106,7 @@ int execute_body_query(const struct request_parameter *parameters, size_t count,
         json_set(object, fields[f].name,
                  value_of(&fields[f], parameters[i].value));
   /* "code", the first field, is the body itself. */
-  if (read_fields(object, 1, ret, details, err) < 0)
+  if (read_fields(object, TIMEOUT, timeout_max, ret, details, err) < 0)
     return -1;
   *keep = MEM_STEAL(object);
   return 0;

@@ -22,10 +22,11 @@ struct execute_body {
   int on_disconnect; /* 0: the run goes on, 1: it is interrupted */
 };
 
-/* Reads a parsed JSON object. ERR_FIELD names the field; *details as in
- * fields_read. */
-int execute_body_read(const struct json *object, struct execute_body *ret,
-                      struct json **details, struct err *err);
+/* Reads a parsed JSON object; `timeout_max` seconds are the most. ERR_FIELD
+ * names the field; *details as in fields_read. */
+int execute_body_read(const struct json *object, double timeout_max,
+                      struct execute_body *ret, struct json **details,
+                      struct err *err);
 
 /* The body is the code itself. ERR_INVALID when it is empty or not UTF-8,
  * ERR_FIELD with *details as in fields_read when it holds a NUL. */
@@ -37,8 +38,9 @@ int execute_body_code(const char *bytes, size_t length,
  * names of the fields. `ret` goes on from execute_body_code; its texts live in
  * *keep, which the caller owns. Errors as of execute_body_read. */
 int execute_body_query(const struct request_parameter *parameters, size_t count,
-                       struct execute_body *ret, struct json **keep,
-                       struct json **details, struct err *err);
+                       double timeout_max, struct execute_body *ret,
+                       struct json **keep, struct json **details,
+                       struct err *err);
 
 /* An Idempotency-Key: 1 to 255 visible ASCII characters. */
 int execute_body_check_key(const char *key, struct err *err);

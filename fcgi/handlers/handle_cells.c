@@ -20,7 +20,7 @@ int handle_cells_add(struct call *call, struct err *err) {
       0)
     return -1;
   if (body.markdown.length == 0)
-    return err_set(err, ERR_FIELD, "field \"markdown\": wanted is a text");
+    return err_set(err, ERR_FIELD, "field \"markdown\": it is empty");
   if (call_take_place(call, err) < 0 ||
       markdown_add(call->engine, call->task, body.markdown.bytes,
                    body.markdown.length, call->caller.name, &call->answer,

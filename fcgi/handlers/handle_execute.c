@@ -20,14 +20,16 @@ static int read_asked(struct call *call, struct execute_body *body,
     return execute_body_code(buf_string(&request->body), request->body.length,
                              body, &call->details, err) < 0
                ? -1
-               : execute_body_query(request->parameters,
-                                    request->parameter_count, body, keep,
-                                    &call->details, err);
+               : execute_body_query(
+                     request->parameters, request->parameter_count,
+                     call->conf->timeout_max, body, keep, &call->details, err);
   if (request->parameter_count > 0)
     return err_set(err, ERR_FIELD,
-                   "query parameter \"%.100s\": it belongs into the JSON body",
+                   "query parameter \"%.100s\": beside a JSON body it must be "
+                   "one of its fields",
                    request->parameters[0].name);
-  return execute_body_read(call->body, body, &call->details, err);
+  return execute_body_read(call->body, call->conf->timeout_max, body,
+                           &call->details, err);
 }
 
 /* The digest tells a repeated request from another one with the same key. */

@@ -34,11 +34,23 @@ static int check_task(const char *task, struct err *err) {
                  "the query parameter \"task\" must be the id of a task");
 }
 
+/* In a query an offset's "+" that was not escaped has become a space. */
+static int parse_time(const char *text, int64_t *ret) {
+  CLEANUP(mem_free_pointer) char *copy = mem_copy_text(text);
+  char *space = strrchr(copy, ' ');
+  if (clock_parse_iso(text, ret) >= 0)
+    return *ret > 0 ? 0 : -1;
+  if (space == NULL)
+    return -1;
+  *space = '+';
+  return clock_parse_iso(copy, ret) >= 0 && *ret > 0 ? 0 : -1;
+}
+
 static int read_time(const struct request *request, const char *name,
                      int64_t *ret, struct err *err) {
   const char *text = request_parameter(request, name);
   *ret = 0;
-  if (text == NULL || (clock_parse_iso(text, ret) == 0 && *ret > 0))
+  if (text == NULL || parse_time(text, ret) >= 0)
     return 0;
   return err_set(err, ERR_FIELD,
                  "the query parameter \"%s\" must be a time such as "

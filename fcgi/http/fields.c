@@ -79,7 +79,7 @@ static int read_number(const struct field *field, const struct json *value,
   double number = json_as_number(value, -1);
   if ((kind != JSON_INTEGER && kind != JSON_NUMBER) || number <= field->least ||
       number > field->most)
-    return want(wanted, "a number over %.0f, at most %.0f", field->least,
+    return want(wanted, "a number over %.12g, at most %.12g", field->least,
                 field->most);
   *(double *)member = number;
   return 0;

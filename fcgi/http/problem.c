@@ -16,12 +16,13 @@ static const struct kind kinds[] = {
     [ERR_FIELD] = {422, "field", "A field cannot be taken", false},
     [ERR_DENIED] = {403, "denied", "Not allowed", false},
     [ERR_NOT_FOUND] = {404, "not-found", "Not found", false},
-    [ERR_CONFLICT] = {409, "conflict", "It contradicts the present state",
+    [ERR_CONFLICT] = {409, "conflict", "It conflicts with the present state",
                       false},
     [ERR_TOO_LARGE] = {413, "too-large", "Too large", false},
     [ERR_MEDIA_TYPE] = {415, "media-type", "Content type not taken", false},
     [ERR_BUSY] = {429, "busy", "The queue is full", false},
-    [ERR_UNAVAILABLE] = {503, "unavailable", "Nothing can run now", false},
+    [ERR_UNAVAILABLE] = {503, "unavailable", "The service cannot do this now",
+                         false},
     [ERR_TIMEOUT] = {504, "timeout", "A deadline passed", false},
     [ERR_NO_SPACE] = {507, "no-space", "There is no room for it", false},
     [ERR_IO] = {500, "internal", "Internal fault", true},
@@ -108,8 +109,8 @@ struct json *problem_document(int status, const struct err *err,
   set_type(document, status, err->kind);
   json_set_integer(document, "status", status);
   CLEANUP(mem_free_pointer)
-  char *inside = mem_format("something failed inside; the service's log tells "
-                            "what, under request %s",
+  char *inside = mem_format("something failed inside the service; its log "
+                            "says what, under request %s",
                             request_id);
   json_set_text(document, "detail",
                 problem_is_internal(err->kind) ? inside : err->text);

@@ -39,19 +39,28 @@ static int hex_digit(char digit) {
   return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
 }
 
-/* Decodes %XX; NULL for a broken escape and for %00. */
-static char *decode(const char *text, size_t length) {
+enum coding { CODING_NONE, CODING_PATH, CODING_QUERY };
+
+/* Decodes %XX, in a query also "+" (WHATWG URL, urlencoded parsing). NULL, with
+ * *err set: it cannot be. */
+static char *decode(const char *text, size_t length, enum coding coding,
+                    struct err *err) {
   CLEANUP(mem_free_pointer) char *decoded = mem_copy_bytes(text, length);
   size_t out = 0;
   for (size_t i = 0; i < length; i++) {
-    if (text[i] != '%') {
-      decoded[out++] = text[i];
+    if (coding == CODING_NONE || text[i] != '%') {
+      decoded[out++] = coding == CODING_QUERY && text[i] == '+' ? ' ' : text[i];
       continue;
     }
     int high = i + 2 < length ? hex_digit(text[i + 1]) : -1;
     int low = high >= 0 ? hex_digit(text[i + 2]) : -1;
-    if (low < 0 || high * 16 + low == 0)
+    if (low < 0 || high * 16 + low == 0) {
+      err_set(err, ERR_INVALID, "the %s holds %s",
+              coding == CODING_QUERY ? "query" : "path",
+              low < 0 ? "a \"%\" that is not followed by two hexadecimal digits"
+                      : "%00, a NUL character, which is taken nowhere");
       return NULL;
+    }
     decoded[out++] = (char)(high * 16 + low);
     i += 2;
   }
@@ -60,7 +69,7 @@ static char *decode(const char *text, size_t length) {
 }
 
 static int read_path(struct request *request, const char *path, size_t length,
-                     bool encoded, struct err *err) {
+                     enum coding coding, struct err *err) {
   for (const char *end = path + length; path < end;) {
     path++; /* the slash */
     const char *slash = memchr(path, '/', (size_t)(end - path));
@@ -68,9 +77,9 @@ static int read_path(struct request *request, const char *path, size_t length,
     if (request->segment_count == REQUEST_SEGMENTS)
       return err_set(err, ERR_NOT_FOUND, "the path has over %d parts",
                      REQUEST_SEGMENTS);
-    char *segment = encoded ? decode(path, size) : mem_copy_bytes(path, size);
+    char *segment = decode(path, size, coding, err);
     if (segment == NULL)
-      return err_set(err, ERR_INVALID, "the path is wrongly percent-encoded");
+      return -1;
     request->segments[request->segment_count++] = segment;
     path += size;
   }
@@ -89,11 +98,11 @@ static int read_query(struct request *request, const char *query,
                        REQUEST_PARAMETERS);
       struct request_parameter *parameter =
           &request->parameters[request->parameter_count++];
-      parameter->name = decode(query, name_size);
-      parameter->value = decode(query + value_at, size - value_at);
+      parameter->name = decode(query, name_size, CODING_QUERY, err);
+      parameter->value =
+          decode(query + value_at, size - value_at, CODING_QUERY, err);
       if (parameter->name == NULL || parameter->value == NULL)
-        return err_set(err, ERR_INVALID,
-                       "the query is wrongly percent-encoded");
+        return -1;
     }
     query += size + (query[size] == '&');
   }
@@ -110,7 +119,8 @@ static int read_target(struct request *request, struct err *err) {
   if (path == NULL || *path != '/')
     return err_set(err, ERR_INVALID, "the request has no path");
   size_t length = info != NULL ? strlen(info) : strcspn(path, "?");
-  return read_path(request, path, length, info == NULL, err);
+  return read_path(request, path, length,
+                   info == NULL ? CODING_PATH : CODING_NONE, err);
 }
 
 int request_open(struct request *request, struct door *door, struct err *err) {

@@ -12,7 +12,7 @@
 #include "fcgi/transport/door.h"
 
 #define REQUEST_ID_SIZE 65
-#define REQUEST_SEGMENTS 16
+#define REQUEST_SEGMENTS 80
 #define REQUEST_PARAMETERS 16
 
 struct request_parameter {

@@ -28,7 +28,7 @@ static void read_json(const char *bytes, size_t size) {
   CLEANUP(json_done) struct json *details = NULL;
   struct execute_body body;
   if (fields_parse(bytes, size, &object, &err) != 0 ||
-      execute_body_read(object, &body, &details, &err) != 0) {
+      execute_body_read(object, 3600, &body, &details, &err) != 0) {
     check(err.kind != ERR_NONE && err.text[0] != '\0');
     return;
   }

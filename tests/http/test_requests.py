@@ -2,6 +2,7 @@
 runs."""
 
 import concurrent.futures
+import http.client
 import json
 import socket
 
@@ -440,3 +441,26 @@ def test_a_hundred_at_once_fill_the_queue_and_the_rest_is_told_to_wait(make_inst
     carried_out = [response.json() for response in answers if response.status_code == 200]
     assert len(carried_out) == limit
     assert service.post(task, "len(order)")["result"] == {"text/plain": str(limit)}
+
+
+@pytest.mark.parametrize("timeout", [0, -1, 1e6])
+def test_a_timeout_out_of_range_is_told_the_range_in_force(service, task, timeout):
+    most = service.get("/v1/capabilities").json()["limits"]["timeout_max"]
+    check_problem(service.send(task, "1", timeout=timeout), 422, f"a number over 0, at most {most:g}", "timeout")
+
+
+@pytest.mark.parametrize("query, words", [("text=a%00b", "NUL"), ("text=%zz", "hexadecimal"), ("text=a%", "hexadecimal"), ("%00=1", "NUL")])
+def test_what_cannot_be_decoded_is_told(service, query, words):
+    connection = http.client.HTTPConnection("127.0.0.1", service.port)  # which leaves addresses as they are
+    connection.request("GET", "/v1/runs?" + query)
+    response = connection.getresponse()
+    assert response.status == 400 and words in json.load(response)["detail"]
+    connection.close()
+
+
+def test_a_plus_in_a_query_is_a_space(service, task):
+    service.post(task, "'a b' # 1+2")
+    for text, count in (("a+b", 1), ("a%20b", 1), ("1%2B2", 1), ("1+2", 0), ("a%2Bb", 0)):
+        assert len(service.get(f"/v1/runs?task={task}&text={text}").json()["runs"]) == count, text
+    for since in ("2001-01-01T00:00:00+01:00", "2001-01-01T00:00:00%2B01:00"):
+        assert len(service.get(f"/v1/runs?task={task}&since={since}").json()["runs"]) == 1, since

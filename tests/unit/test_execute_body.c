@@ -21,7 +21,7 @@ static void read_body(const char *text, size_t length,
                       struct outcome *outcome) {
   *outcome = (struct outcome){.result = -1};
   if (fields_parse(text, length, &outcome->document, &outcome->err) == 0)
-    outcome->result = execute_body_read(outcome->document, &outcome->body,
+    outcome->result = execute_body_read(outcome->document, 3600, &outcome->body,
                                         &outcome->details, &outcome->err);
 }
 
@@ -97,7 +97,10 @@ static const struct {
     {"{\"code\":\"1\",\"\":3}", ERR_FIELD, "", "unknown"},
     {"{\"code\":\"1\",\"something\":3}", ERR_FIELD, "something", "unknown"},
     {"{\"code\":\"1\",\"timeout\":\"3\"}", ERR_FIELD, "timeout", "number"},
-    {"{\"code\":\"1\",\"timeout\":0}", ERR_FIELD, "timeout", "number"},
+    {"{\"code\":\"1\",\"timeout\":0}", ERR_FIELD, "timeout",
+     "a number over 0, at most 3600"},
+    {"{\"code\":\"1\",\"timeout\":3600.5}", ERR_FIELD, "timeout",
+     "a number over 0, at most 3600"},
     {"{\"code\":\"1\",\"timeout\":-1}", ERR_FIELD, "timeout", "number"},
     {"{\"code\":\"1\",\"timeout\":1e999}", ERR_FIELD, "timeout", "number"},
     {"{\"code\":\"1\",\"timeout\":null}", ERR_FIELD, "timeout", "number"},
@@ -204,7 +207,8 @@ static void fields_come_as_query_beside_bare_code(void **state) {
                                      {"text_limit", "500"}};
   assert_int_equal(execute_body_code("x", 1, &body, NULL, &err), 0);
   assert_int_equal(
-      execute_body_query(good, COUNT_OF(good), &body, &keep, NULL, &err), 0);
+      execute_body_query(good, COUNT_OF(good), 3600, &body, &keep, NULL, &err),
+      0);
   assert_true(body.run.timeout == 2.5 && !body.wait && body.run.images_linked);
   assert_string_equal(body.run.section, "12 é\u200d日本 😀");
   assert_int_equal(body.run.text_limit, 500);
@@ -216,7 +220,7 @@ static void fields_come_as_query_beside_bare_code(void **state) {
   for (size_t i = 0; i < COUNT_OF(bad); i++) {
     struct json *nothing = NULL;
     assert_int_equal(
-        execute_body_query(&bad[i], 1, &body, &nothing, NULL, &err), -1);
+        execute_body_query(&bad[i], 1, 3600, &body, &nothing, NULL, &err), -1);
     assert_int_equal(err.kind, ERR_FIELD);
     assert_non_null(strstr(err.text, bad[i].name));
     assert_null(nothing);
