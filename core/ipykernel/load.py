@@ -13,7 +13,7 @@ class Loader:
         package, _, module = name.partition(".")
         if package != "_cellpost" or (module or "__init__") not in SOURCES:
             return None
-        return importlib.machinery.ModuleSpec(name, self, origin="<%s>" % name, is_package=not module)
+        return importlib.machinery.ModuleSpec(name, self, origin="<frozen %s>" % name, is_package=not module)
 
     def create_module(self, spec):
         return None

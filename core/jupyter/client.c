@@ -7,6 +7,7 @@
 
 void execution_free(struct execution *execution) {
   json_free(execution->page);
+  json_free(execution->notes);
   json_free(execution->user_expressions);
   json_free(execution->error);
   *execution = (struct execution){.execution_count = -1};
@@ -73,6 +74,8 @@ static void observe_payload(struct execution *execution,
           !json_as_boolean(json_get(item, "keepkernel"), false);
     else if (is(source, "page") && json_kind(data) == JSON_OBJECT)
       replace(&execution->page, json_share(data));
+    else if (is(source, "cellpost"))
+      replace(&execution->notes, json_share(json_get(item, "notes")));
   }
 }
 

@@ -50,9 +50,11 @@ struct execution {
                               not to keep the kernel */
   int64_t execution_count; /* from execute_input, else reply; -1: none */
   int64_t input_at_us, busy_at_us, idle_at_us,
-      reply_at_us;               /* wall; 0: not yet */
-  int64_t replied_at_ns;         /* monotonic */
-  struct json *page;             /* payload "page" mimebundle, or NULL */
+      reply_at_us;       /* wall; 0: not yet */
+  int64_t replied_at_ns; /* monotonic */
+  struct json *page;     /* payload "page" mimebundle, or NULL */
+  struct json *notes; /* payload "cellpost" of core/ipykernel/setup: an array of
+                         what the user may have sent as well, or NULL */
   struct json *user_expressions; /* from the reply, or NULL */
   struct json *error; /* {ename, evalue, traceback} of the reply, or NULL */
 };

@@ -8,6 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/utf8.h"
 #include "core/run/engine/engine_private.h"
 #include "core/store/replay.h"
 
@@ -40,6 +41,9 @@
  * tried again, and at last with the run's end. */
 #define STORE_MOMENT (50 * CLOCK_MS)
 #define TRY_AGAIN (1 * CLOCK_S)
+/* What a kernel may say in the notes. */
+#define KERNEL_NOTES 20
+#define KERNEL_NOTE_BYTES ((size_t)400)
 /* Messages taken from one channel before the others get their turn. */
 #define BURST 256
 
@@ -458,6 +462,20 @@ static void note_dropped(struct execute *execute, uint64_t before) {
                  (long long)CHANNEL_MESSAGE_MAX);
 }
 
+/* What the kernel says of the cell, within bounds: the user's code can say the
+ * same. */
+static void take_notes(struct outcome *outcome) {
+  const struct json *notes = outcome->execution.notes;
+  for (size_t i = 0; i < json_length(notes) && i < KERNEL_NOTES; i++) {
+    const struct json *note = json_at(notes, i);
+    if (json_text(note) != NULL)
+      outcome_note(outcome, "%.*s",
+                   (int)utf8_cut(json_text(note), json_text_length(note),
+                                 KERNEL_NOTE_BYTES),
+                   json_text(note));
+  }
+}
+
 int execute_cell(struct execute *execute, struct err *err) {
   struct outcome *outcome = execute->outcome;
   uint64_t dropped = channel_dropped(execute->session->channel);
@@ -479,6 +497,7 @@ int execute_cell(struct execute *execute, struct err *err) {
                  "%lld large outputs that waited when the cell was ended are "
                  "left out",
                  (long long)execute->outputs_skipped);
+  take_notes(outcome);
   late_flush(execute->engine, execute->session->known, &outcome->late);
   return result;
 }

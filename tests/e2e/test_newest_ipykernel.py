@@ -11,6 +11,7 @@ import pytest
 import requests
 
 from tests.e2e.test_cases_output import *  # noqa: F403  (the cases, and their fixtures)
+from tests.e2e.test_cases_streams import *  # noqa: F403
 from tests.e2e.test_cases_time import *  # noqa: F403
 from tests.instance import Instance
 
@@ -64,6 +65,12 @@ def session_instance(newest):
 @pytest.fixture
 def make_instance(make_instance, newest):
     return lambda settings=None, **more: make_instance(newest | (settings or {}), **more)
+
+
+@pytest.fixture
+def own(service):
+    """Of test_cases_streams: kernels of a virtual environment are never copies."""
+    return lambda code, **fields: service.post("streams-newest", code, **fields)
 
 
 def test_it_is_a_newer_one(service):

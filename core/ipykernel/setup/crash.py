@@ -14,18 +14,19 @@ def dump_stack_on_demand(path):
     faulthandler.register(signal.SIGUSR2, file=sys._cellpost_stack, all_threads=False)
 
 
-def say_last_words():
+def say_last_words(terminal, descriptors):
     """os._exit() ends the process before ZeroMQ's own thread has sent what was
     printed; a moment is enough for it."""
     leave, kernel = os._exit, os.getpid()
 
     def flush_and_leave(status):
         if os.getpid() == kernel:
-            for stream in (sys.stdout, sys.stderr):
-                try:
+            try:
+                descriptors.settle()
+                for stream in terminal.own.values():
                     stream.flush()
-                except Exception:
-                    pass
+            except Exception:
+                pass
             time.sleep(0.03)
         leave(status)
 
