@@ -143,7 +143,7 @@ int cgroup_make(struct cgroup_host *host, const char *name,
   struct cgroup *group = cgroup_child(&host->instance, name);
   if (group->version != 0 &&
       (make_directories(group, err) < 0 || limit(group, limits, err) < 0)) {
-    cgroup_remove(group, NULL);
+    cgroup_remove(group, 0, NULL);
     return -1;
   }
   *ret = MEM_STEAL(group);

@@ -98,8 +98,10 @@ void cgroup_watch_clear(const struct cgroup_watch *watch);
  * number of processes left. */
 int cgroup_kill(const struct cgroup *group, int limit_ms);
 
-/* Removes the group; nothing may run in it. A missing one is fine. */
-int cgroup_remove(const struct cgroup *group, struct err *err);
+/* Removes the group; nothing may run in it, and it may be busy for a moment
+ * after the last process was reaped: waits at most limit_ms. A missing one is
+ * fine. */
+int cgroup_remove(const struct cgroup *group, int limit_ms, struct err *err);
 
 /* Kills and removes every group of the instance whose name is not `known`. */
 void cgroup_sweep(struct cgroup_host *host,

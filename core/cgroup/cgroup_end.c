@@ -15,7 +15,6 @@
 #include "core/cgroup/cgroup_file.h"
 #include "core/cgroup/cgroup_group.h"
 
-#define REMOVE_LIMIT_MS 500
 #define SWEEP_LIMIT_MS 2000
 
 /* Sends SIGKILL to all in one directory's list; how many there were. */
@@ -80,9 +79,7 @@ int cgroup_kill(const struct cgroup *group, int limit_ms) {
   return left;
 }
 
-/* A group is busy for a moment after the last process in it was reaped. */
-static int remove_directory(const char *directory) {
-  int64_t end = clock_monotonic_ns() + REMOVE_LIMIT_MS * CLOCK_MS;
+static int remove_directory(const char *directory, int64_t end) {
   while (rmdir(directory) < 0) {
     if (errno == ENOENT)
       return 0;
@@ -93,11 +90,12 @@ static int remove_directory(const char *directory) {
   return 0;
 }
 
-int cgroup_remove(const struct cgroup *group, struct err *err) {
+int cgroup_remove(const struct cgroup *group, int limit_ms, struct err *err) {
+  int64_t end = clock_monotonic_ns() + limit_ms * CLOCK_MS;
   int result = 0;
   for (size_t i = 0; i < CGROUP_COUNT; i++)
     if (group->directories[i] != NULL &&
-        remove_directory(group->directories[i]) < 0 && result == 0)
+        remove_directory(group->directories[i], end) < 0 && result == 0)
       result =
           err_errno(err, ERR_IO, errno, "cannot remove the control group %s",
                     group->directories[i]);
@@ -117,7 +115,7 @@ static void sweep_directory(struct cgroup_host *host, const char *directory,
     CLEANUP(cgroup_done)
     struct cgroup *group = cgroup_child(&host->instance, entry->d_name);
     cgroup_kill(group, SWEEP_LIMIT_MS);
-    cgroup_remove(group, NULL);
+    cgroup_remove(group, SWEEP_LIMIT_MS, NULL);
   }
   closedir(listing);
 }

@@ -14,7 +14,7 @@
 #include "core/cgroup/cgroup_file.h"
 #include "core/cgroup/cgroup_group.h"
 
-#define FREEZE_LIMIT_MS 500
+#define FREEZE_LIMIT_MS 100
 
 static void prepare(struct cgroup_host *host, const char *name) {
   for (size_t i = 0; i < CGROUP_COUNT; i++) {

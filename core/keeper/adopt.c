@@ -137,7 +137,7 @@ static void release_jail(struct keeper *keeper, const char *id) {
   if (shim < 0)
     return;
   jail_host_adopt(keeper->jails, id, shim);
-  jail_host_release(keeper->jails, id, NULL);
+  jail_host_release(keeper->jails, id);
 }
 
 static void sweep(struct keeper *keeper, int parent) {

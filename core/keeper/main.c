@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@
 #include "core/keeper/zygote/zygote.h"
 #include "core/process/process.h"
 
+#define JAILS_NS (3 * CLOCK_S)
 #define STOP_PATIENCE_S 60 /* for --stop-kernels, beyond the grace */
 
 struct options {
@@ -170,6 +172,13 @@ static void raise_descriptor_limit(const struct conf *conf, struct jail *jail) {
     log_warning("the limit of open files cannot be raised");
 }
 
+/* Control groups of kernels that have ended may be busy for a moment. */
+static void await_jails(struct keeper *keeper) {
+  int64_t end = clock_monotonic_ns() + JAILS_NS, next;
+  while ((next = jail_host_turn(keeper->jails)) < end)
+    poll(NULL, 0, clock_poll_timeout(next));
+}
+
 /* Without a socket when it is only there to end what another one left. */
 static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
   struct loop_source signals;
@@ -183,6 +192,7 @@ static int serve(struct keeper *keeper, bool stop_kernels, struct err *err) {
     launch_prepare(keeper);
   log_info("ready");
   run(keeper, stop_kernels);
+  await_jails(keeper);
   log_info("ends");
   loop_remove(&keeper->loop, &signals);
   return 0;

@@ -8,6 +8,8 @@ import pathlib
 import signal
 import socket
 import sqlite3
+import subprocess
+import time
 
 import pytest
 
@@ -47,6 +49,25 @@ def test_a_fork_bomb_meets_its_limit(prisoner, neighbour):
         assert prisoner.says(code) == f"True {errno.EAGAIN}\n"
     assert others.slowest() < SLOW
     prisoner.still_works()
+
+
+def test_a_fork_bomb_that_runs_out_of_memory_is_told_so_on_a_busy_machine(guarded):
+    """Who of kernel, shim and keeper gets the processor first decides nothing."""
+    task = "bomb"
+    assert guarded.put(task, limits={"memory": 512 * MIB, "pids": 100}).status_code in (200, 201)
+    busy = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"]) for _ in range(8 * os.cpu_count())]
+    try:
+        answer = guarded.post(task, "import os\nwhile True:\n  try: os.fork()\n  except OSError: x = bytearray(1 << 23)", timeout=40)
+        assert answer["status"] == "oom", answer
+        assert "512 MiB" in answer["kernel"]["reason"]
+        began = time.monotonic()
+        assert guarded.post(task, "1+1")["result"]["text/plain"] == "2"
+        assert time.monotonic() - began < 9  # and not the ten seconds that a silent shim is waited for
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+        guarded.delete(task)
 
 
 def test_a_fork_bomb_that_goes_off_is_cleared_away(prisoner, neighbour):

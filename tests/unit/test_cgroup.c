@@ -362,7 +362,7 @@ static int wait_for(pid_t pid) {
 
 static void finish(struct cgroup_host *host, struct cgroup *group) {
   assert_int_equal(cgroup_kill(group, LIMIT_MS), 0);
-  if (cgroup_remove(group, &err) != 0)
+  if (cgroup_remove(group, LIMIT_MS, &err) != 0)
     fail_msg("%s", err.text);
   for (size_t i = 0; i < CGROUP_COUNT; i++)
     if (group->directories[i] != NULL)

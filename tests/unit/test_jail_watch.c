@@ -389,6 +389,21 @@ static void what_forbids_user_namespaces_is_named(void **state) {
 #define SCRATCH(name)                                                          \
   cmocka_unit_test_setup_teardown(name, scratch_make, scratch_remove)
 
+static void a_kill_counts_until_the_kernel_has_survived_it(void **state) {
+  (void)state;
+  struct jail_watch watch = {0};
+  jail_watch_forget_kills(&watch, 0, 1 * CLOCK_S);
+  jail_watch_forget_kills(&watch, 3, 2 * CLOCK_S); /* killed just now */
+  assert_int_equal(watch.oom_kills, 0);
+  jail_watch_forget_kills(&watch, 3, 10 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 0);
+  jail_watch_forget_kills(&watch, 3, 12 * CLOCK_S);
+  jail_watch_forget_kills(&watch, 3, 21 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 0);
+  jail_watch_forget_kills(&watch, 4, 22 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 3);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_interrupts_once_for_each_time),
@@ -408,6 +423,7 @@ int main(void) {
       cmocka_unit_test(paths_are_beneath_by_components),
       cmocka_unit_test(a_process_is_metered),
       SCRATCH(what_forbids_user_namespaces_is_named),
+      cmocka_unit_test(a_kill_counts_until_the_kernel_has_survived_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/id.h"
 #include "core/base/layout.h"
@@ -16,7 +17,8 @@
 #include "core/jail/host/jail_record.h"
 #include "core/jail/layers/jail_ids.h"
 
-#define KILL_LIMIT_MS 3000
+#define KILL_LIMIT_MS 100 /* in one go */
+#define AGAIN_NS (50 * CLOCK_MS)
 
 /* One kernel that runs. */
 struct inmate {
@@ -24,6 +26,8 @@ struct inmate {
   char id[ID_UUID_SIZE];
   int64_t uid; /* -1: none of its own */
   struct cgroup *group;
+  int64_t leaves_at; /* its group could not be removed yet: when to try again
+                        (monotonic); 0: it runs */
 };
 
 struct jail_host {
@@ -229,7 +233,7 @@ int jail_host_prepare(struct jail_host *host,
     return 0;
   }
   jail_host_started(&jail);
-  jail_host_release(host, request->id, NULL);
+  jail_host_release(host, request->id);
   return -1;
 }
 
@@ -257,18 +261,46 @@ void jail_host_adopt(struct jail_host *host, const char *id,
   host->inmates = inmate;
 }
 
-int jail_host_release(struct jail_host *host, const char *id, struct err *err) {
-  struct inmate **place = find(host, id), *inmate = *place;
-  if (inmate == NULL)
-    return 0;
-  int result = 0;
-  if (inmate->group != NULL) {
-    cgroup_kill(inmate->group, KILL_LIMIT_MS);
-    result = cgroup_remove(inmate->group, err);
-  }
+/* A group that is busy keeps its user taken, too. */
+static void leave(struct inmate **place) {
+  struct inmate *inmate = *place;
+  bool empty = true;
+  if (inmate->group != NULL)
+    empty = cgroup_kill(inmate->group, KILL_LIMIT_MS) == 0 &&
+            cgroup_remove(inmate->group, KILL_LIMIT_MS, NULL) >= 0;
+  inmate->leaves_at = clock_monotonic_ns() + AGAIN_NS;
+  if (!empty)
+    return;
   *place = inmate->next;
   inmate_free(inmate);
-  return result;
+}
+
+void jail_host_release(struct jail_host *host, const char *id) {
+  struct inmate **place = find(host, id);
+  if (*place != NULL)
+    leave(place);
+}
+
+int64_t jail_host_turn(struct jail_host *host) {
+  int64_t now = clock_monotonic_ns(), next = INT64_MAX;
+  struct inmate **place = &host->inmates;
+  while (*place != NULL) {
+    struct inmate *inmate = *place;
+    if (inmate->leaves_at != 0 && now >= inmate->leaves_at)
+      leave(place);
+    if (*place != inmate)
+      continue;
+    if (inmate->leaves_at != 0)
+      next = clock_sooner(next, inmate->leaves_at);
+    place = &inmate->next;
+  }
+  return next;
+}
+
+void jail_host_kill(const struct jail_host *host, const char *id) {
+  const struct inmate *inmate = *find(host, id);
+  if (inmate != NULL && inmate->group != NULL)
+    cgroup_kill(inmate->group, 0);
 }
 
 static bool is_known(void *context, const char *name) {

@@ -7,6 +7,7 @@
 #define CELLPOST_JAIL_HOST_JAIL_HOST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/err.h"
 #include "core/jail/host/jail_survey.h"
@@ -52,8 +53,15 @@ void jail_host_adopt(struct jail_host *host, const char *id,
                      int shim_directory);
 
 /* Nothing of the kernel may run any more: kills what does, removes its control
- * group, frees its user. Unknown ids are fine. */
-int jail_host_release(struct jail_host *host, const char *id, struct err *err);
+ * group, frees its user. What takes longer is done by jail_host_turn. Unknown
+ * ids are fine. */
+void jail_host_release(struct jail_host *host, const char *id);
+/* Goes on with that; when to be called next (monotonic; INT64_MAX: there is
+ * nothing to do). */
+int64_t jail_host_turn(struct jail_host *host);
+
+/* Kills what runs in the kernel's control group, where it has one. */
+void jail_host_kill(const struct jail_host *host, const char *id);
 
 /* Removes control groups of kernels that are not known. */
 void jail_host_sweep(struct jail_host *host);

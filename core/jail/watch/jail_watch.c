@@ -17,6 +17,7 @@
 #define LOOK_MOST_MS 500
 #define QUOTA_NS (2 * CLOCK_S)
 #define QUOTA_OVER_NS CLOCK_S
+#define SURVIVED_NS (10 * CLOCK_S)
 #define QUOTA_EFFORT                                                           \
   20 /* at most a twentieth of the time is spent counting                      \
       */
@@ -124,12 +125,13 @@ static enum jail_verdict look_at_memory(struct jail_watch *watch, int64_t now) {
   return JAIL_INTERRUPT;
 }
 
-/* What was killed for lack of memory and left the kernel alive is no reason of
- * its end later on. A process that was killed takes a while to end: so what
- * counts is as old as the look before this one. */
-static void forget_kills(struct jail_watch *watch, int64_t now) {
+void jail_watch_forget_kills(struct jail_watch *watch, int64_t counted,
+                             int64_t now) {
+  if (watch->oom_seen_at != 0 && now - watch->oom_seen_at < SURVIVED_NS)
+    return;
   watch->oom_kills = watch->oom_kills_seen;
-  watch->oom_kills_seen = now;
+  watch->oom_kills_seen = counted;
+  watch->oom_seen_at = now;
 }
 
 /* A kernel that has computed nothing has written nothing. */
@@ -138,7 +140,7 @@ static bool was_idle(struct jail_watch *watch) {
   if (watch->group == NULL)
     return false;
   cgroup_read_usage(watch->group, &usage);
-  forget_kills(watch, usage.oom_kills);
+  jail_watch_forget_kills(watch, usage.oom_kills, clock_monotonic_ns());
   bool idle =
       watch->quota.based && usage.cpu_us >= 0 && usage.cpu_us == watch->cpu_us;
   watch->cpu_us = usage.cpu_us;

@@ -44,6 +44,13 @@ struct jail_quota {
 enum jail_verdict jail_watch_judge(struct jail_quota *quota,
                                    struct fs_usage usage);
 
+/* How many kills for lack of memory the kernel has survived: those that were
+ * counted more than ten seconds ago. One that was killed takes a while to end
+ * on a busy machine. `counted` at `now` (monotonic). Pure. */
+struct jail_watch;
+void jail_watch_forget_kills(struct jail_watch *watch, int64_t counted,
+                             int64_t now);
+
 struct jail_watch {
   const struct cgroup *group; /* NULL: none */
   struct cgroup_watch memory;
@@ -54,8 +61,9 @@ struct jail_watch {
   int64_t quota_at;       /* when to look at files, 0: never */
   int64_t cpu_us;         /* when they were looked at */
   int64_t oom_kills;      /* that are no reason of the kernel's end */
-  int64_t oom_kills_seen; /* at the last look */
-  enum exit_cause cause;  /* of the last verdict */
+  int64_t oom_kills_seen; /* later ones, and when */
+  int64_t oom_seen_at;
+  enum exit_cause cause; /* of the last verdict */
 };
 
 /* In the shim, as long as it may open things. Takes what the jail has. */

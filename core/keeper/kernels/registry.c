@@ -22,6 +22,7 @@
 #define LIST_NS (20 * CLOCK_MS)   /* when the table cannot be written */
 #define FAREWELL_NS (3 * CLOCK_S) /* likewise, when the keeper ends */
 #define FORCE_NS (3 * CLOCK_S)    /* beyond the grace, then the shim itself */
+#define CROWD_NS (300 * CLOCK_MS) /* then the rest of the group is killed */
 #define SILENCE_NS (10 * CLOCK_S) /* of a shim whose kernel is dead */
 
 static void on_kernel_end(void *context);
@@ -184,6 +185,7 @@ void registry_discard(struct kernel *kernel) {
 static void on_kernel_end(void *context) {
   struct kernel *kernel = context;
   loop_remove(&kernel->keeper->loop, &kernel->kernel_end);
+  registry_note_death(kernel);
   registry_settle(kernel);
 }
 
@@ -216,12 +218,18 @@ static void forget(struct kernel *kernel) {
   kernel_free(kernel);
 }
 
-/* A dead kernel whose shim does not say how it died: hung, or stopped by the
- * kernel itself, which may be of the same user. */
+/* A dead kernel whose shim does not say how it died: what the kernel has
+ * started keeps it from running (nothing of that may go on), or it hangs, or
+ * the kernel has stopped it, which may be of the same user. */
 static int64_t probe(struct kernel *kernel, int64_t now) {
   registry_settle(kernel);
   if (kernel->ended)
     return KEEPER_NEVER;
+  registry_note_death(kernel);
+  if (now - kernel->died_at > CROWD_NS) {
+    jail_host_kill(kernel->keeper->jails, kernel->id);
+    kernel->died_at += CROWD_NS;
+  }
   if (kernel->force_at == 0)
     kernel->force_at = now + SILENCE_NS;
   return now + PROBE_NS;
@@ -285,7 +293,7 @@ static bool may_forget(struct kernel *kernel) {
 }
 
 int64_t registry_turn(struct keeper *keeper) {
-  int64_t next = KEEPER_NEVER;
+  int64_t next = jail_host_turn(keeper->jails);
   struct kernel **place = &keeper->kernels;
   while (*place != NULL) {
     struct kernel *kernel = *place;

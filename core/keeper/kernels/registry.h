@@ -30,6 +30,8 @@ struct kernel {
 
   enum kernel_end asked; /* the end that was asked for, or KERNEL_END_NONE */
   char asked_reason[256];
+  int64_t died_at;             /* monotonic, when that was seen; 0: it lives */
+  struct cgroup_usage counted; /* by then, of all its processes */
   int64_t force_at; /* when the shim itself is killed; 0: not planned */
 
   int64_t used_at;     /* when it was last in use (CLOCK_BOOTTIME, ns) */
@@ -98,6 +100,8 @@ void registry_read_files(const struct kernel *kernel,
 /* Finds out how a dead kernel ended, if that can be told already. */
 void registry_settle(struct kernel *kernel);
 void registry_record_end(struct kernel *kernel);
+/* Keeps what its control group has counted: the group goes with it. */
+void registry_note_death(struct kernel *kernel);
 /* When the shim has ended, too: removes what is left. */
 void registry_clear(struct kernel *kernel);
 

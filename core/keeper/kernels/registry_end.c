@@ -3,6 +3,7 @@
  * it there. */
 #include "core/keeper/kernels/registry.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,28 @@ static int read_record(const struct kernel *kernel, struct exit_record *ret) {
   return directory < 0 ? -1 : exit_record_read(directory, ret, NULL);
 }
 
+/* The shim has not told: what the control group has counted is known all the
+ * same. */
+static bool presume(const struct kernel *kernel, struct exit_record *ret) {
+  const struct cgroup_usage *counted = &kernel->counted;
+  if (counted->oom_kills <= 0)
+    return false;
+  *ret = (struct exit_record){.exit_code = -1,
+                              .signal = SIGKILL,
+                              .memory_peak = counted->memory_peak,
+                              .cpu_us = counted->cpu_us,
+                              .cause = EXIT_MEMORY,
+                              .memory_limit = counted->memory_limit};
+  return true;
+}
+
+void registry_note_death(struct kernel *kernel) {
+  if (kernel->died_at != 0)
+    return;
+  kernel->died_at = clock_monotonic_ns();
+  jail_host_usage(kernel->keeper->jails, kernel->id, &kernel->counted);
+}
+
 /* Finds out how a dead kernel ended, if that can be told already. */
 void registry_settle(struct kernel *kernel) {
   struct exit_record record;
@@ -99,14 +122,13 @@ void registry_settle(struct kernel *kernel) {
   if (read_record(kernel, &record) == 0)
     finish(kernel, &record);
   else if (kernel->shim_end.descriptor < 0)
-    finish(kernel, NULL);
+    finish(kernel, presume(kernel, &record) ? &record : NULL);
 }
 
 static void remove_remains(struct kernel *kernel) {
   struct err err = {0};
   const struct places *places = &kernel->keeper->places;
-  if (jail_host_release(kernel->keeper->jails, kernel->id, &err) < 0)
-    log_warning("of kernel %s is left over: %s", kernel->id, err.text);
+  jail_host_release(kernel->keeper->jails, kernel->id);
   if (fs_remove_tree(places->kernels, kernel->id, &err) < 0)
     log_warning("the directory of kernel %s is left over: %s", kernel->id,
                 err.text);
@@ -123,6 +145,7 @@ void registry_clear(struct kernel *kernel) {
       log_error("%d processes of kernel %s cannot be killed", left, kernel->id);
   }
   loop_remove(&kernel->keeper->loop, &kernel->kernel_end);
+  registry_note_death(kernel);
   registry_settle(kernel);
   remove_remains(kernel);
   kernel->gone = true;

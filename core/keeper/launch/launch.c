@@ -262,7 +262,7 @@ static int enlist(struct keeper *keeper, const struct launch *launch,
 
 static void clean_up(struct keeper *keeper, const struct launch *launch) {
   const struct places *places = &keeper->places;
-  jail_host_release(keeper->jails, launch->id, NULL);
+  jail_host_release(keeper->jails, launch->id);
   fs_remove_tree(places->kernels, launch->id, NULL);
   fs_remove_tree(places->shims, launch->id, NULL);
   if (launch->task == NULL)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 
 #define START_LIMIT_S 10 /* for fork and execve, not for the kernel's start */
 #define ABANDON_LIMIT_MS 2000
+#define SHIM_NICE (-10)
 
 struct shim {
   pid_t kernel;
@@ -261,6 +263,8 @@ static void reduce(struct shim *shim, const char *title) {
   jail_watch_open(&shim->watch, &shim->jail);
   for (size_t i = 0; i < count; i++)
     close(closed[i]);
+  /* However many processes a kernel starts: root's shim comes first. */
+  setpriority(PRIO_PROCESS, 0, SHIM_NICE);
   jail_ids_reduce_shim(&shim->jail);
   set_title(title);
 }
