@@ -151,10 +151,25 @@ static void what_is_too_long_is_cut_with_a_word(void **state) {
   assert_non_null(strstr(text.data, "the rest of this HTML is left out"));
 }
 
+static void cells_beyond_the_last_column_are_kept(void **state) {
+  (void)state;
+  CLEANUP(buf_free) struct buf html = BUF_INIT(BUF_SMALL);
+  CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
+  buf_text(&html, "<table><tr>");
+  for (int i = 0; i < 300; i++)
+    buf_format(&html, "<td rowspan=2>%d", i);
+  buf_text(&html, "<tr><td>last</table>");
+  html_to_text(html.data, html.length, &text);
+  assert_non_null(strstr(text.data, "0  1  2"));
+  assert_non_null(strstr(text.data, "  298  299\n"));
+  assert_non_null(strstr(text.data, "last"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(html_reads_as_text),
       cmocka_unit_test(time_grows_with_the_length),
+      cmocka_unit_test(cells_beyond_the_last_column_are_kept),
       cmocka_unit_test(what_is_too_long_is_cut_with_a_word),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,9 @@ static enum hint_topic look_up(const struct sign *signs, size_t count,
 }
 
 enum hint_topic hint_topic_of(const char *message) {
-  size_t length = message ? strlen(message) : 0;
+  if (message == NULL)
+    return HINT_TOPIC_NONE;
+  size_t length = strlen(message);
   enum hint_topic topic = look_up(printed, COUNT_OF(printed), message, length);
   return topic != HINT_TOPIC_NONE
              ? topic

@@ -26,6 +26,9 @@ void html_table_open(struct html_table *table, size_t columns, size_t rows) {
   if (table->row == 0)
     table->row = 1;
   size_t column = table->column;
+  /* What a row has beyond the last column goes there. */
+  if (column >= HTML_TABLE_COLUMNS)
+    column = HTML_TABLE_COLUMNS - 1;
   while (column < HTML_TABLE_COLUMNS - 1 && table->busy[column] >= table->row)
     column++;
   if (columns > HTML_TABLE_COLUMNS - column)
