@@ -10,6 +10,8 @@
 #define FILES_TOLD 20
 
 static void compose_body(const struct text_source *source, struct buf *out) {
+  if (source->setup != NULL)
+    buf_format(out, "[%s]\n", source->setup);
   passage_outputs(source, true, out);
   passage_late(source, out);
   if (json_length(source->files) > 0)

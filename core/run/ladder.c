@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -23,6 +22,11 @@
 #define GONE_MS 900
 #define DUMP_PAUSE_MS 5
 
+static void dump_stack(const struct ladder *ladder) {
+  known_kernel_dump_stack(ladder->session->known,
+                          ladder->engine->keeper_socket);
+}
+
 static void interrupt(struct ladder *ladder) {
   const struct session *session = ladder->session;
   struct outcome *outcome = ladder->outcome;
@@ -40,22 +44,11 @@ static void interrupt(struct ladder *ladder) {
   client_nudge(session->channel, NULL);
 }
 
-int64_t ladder_leading_lines(const char *code, size_t length) {
-  int64_t lines = 0;
-  for (size_t i = 0; i < length; i++) {
-    if (code[i] == '\n')
-      lines++;
-    else if (strchr(" \t\r\f\v", code[i]) == NULL)
-      break;
-  }
-  return lines;
-}
-
 void ladder_read_line(struct ladder *ladder) {
-  int64_t line = session_running_line(ladder->session);
+  int64_t line = known_kernel_running_line(ladder->session->known, ladder->code,
+                                           ladder->code_length);
   if (line > 0)
-    ladder->outcome->running_line =
-        line + ladder_leading_lines(ladder->code, ladder->code_length);
+    ladder->outcome->running_line = line;
 }
 
 static int64_t grace(const struct ladder *ladder) {
@@ -68,7 +61,7 @@ void ladder_begin(struct ladder *ladder, enum run_status verdict) {
     return;
   ladder->outcome->verdict = verdict;
   ladder->step = LADDER_INTERRUPTED;
-  session_dump_stack(ladder->engine, ladder->session);
+  dump_stack(ladder);
   /* The system gives SIGINT to another thread while the main one has SIGUSR2
    * pending, and then a main thread that waits for a lock never wakes. */
   poll(NULL, 0, DUMP_PAUSE_MS);
@@ -107,7 +100,7 @@ void ladder_next(struct ladder *ladder) {
   ladder_read_line(ladder);
   if (ladder->step == LADDER_INTERRUPTED && left > 0) {
     interrupt(ladder);
-    session_dump_stack(ladder->engine, ladder->session);
+    dump_stack(ladder);
     ladder->step = LADDER_INTERRUPTED_AGAIN;
     ladder->deadline = clock_monotonic_ns() + left;
     return;

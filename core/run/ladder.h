@@ -44,9 +44,4 @@ void ladder_await_exit(struct ladder *ladder);
 /* The kernel's process has ended: how. */
 void ladder_read_end(struct ladder *ladder);
 
-/* How many lines of the code IPython drops before it compiles it: blank ones in
- * front (inputtransformer2, leading_empty_lines). Its line 1 is a later one of
- * the user's. Pure. */
-int64_t ladder_leading_lines(const char *code, size_t length);
-
 #endif

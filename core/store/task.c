@@ -31,14 +31,25 @@ void task_list_free(struct task_record *list, size_t count) {
   record_list_free(&task_shape, list, count);
 }
 
-/* No settings and an empty object mean the same. */
-static bool settings_equal(const struct json *a, const struct json *b) {
-  if (json_length(a) == 0 || json_length(b) == 0)
-    return json_length(a) == json_length(b);
-  return json_equal(a, b);
+/* No settings and an empty object mean the same. init_code is for kernels to
+ * come, so it may change. */
+static bool settings_agree(const struct json *a, const struct json *b,
+                           const char *but) {
+  CLEANUP(json_done)
+  struct json *one = a == NULL ? json_object() : json_copy(a);
+  CLEANUP(json_done)
+  struct json *two = b == NULL ? json_object() : json_copy(b);
+  if (but != NULL) {
+    json_remove(one, but);
+    json_remove(two, but);
+  }
+  return json_length(one) == 0 || json_length(two) == 0
+             ? json_length(one) == json_length(two)
+             : json_equal(one, two);
 }
 
-/* 1: the task must be (re)made; 0: it lives just so. */
+/* 1: the task must be (re)made; 0: it lives just so; 2: with another init_code.
+ */
 static int must_make(struct db *db, const char *id, const char *kernelspec,
                      const struct json *settings, struct err *err) {
   struct statement *statement = db_statement(db, "task_find");
@@ -56,12 +67,15 @@ static int must_make(struct db *db, const char *id, const char *kernelspec,
     return err_set(err, ERR_CONFLICT,
                    "task %s exists with another kernelspec (%s)", id,
                    found.kernelspec);
-  if (!settings_equal(found.settings, settings))
-    return err_set(err, ERR_CONFLICT,
-                   "task %s exists with other settings; they are for its "
-                   "whole life: delete it first, or take another name",
-                   id);
-  return 0;
+  if (settings_agree(found.settings, settings, NULL))
+    return 0;
+  if (json_has(settings, "init_code") &&
+      settings_agree(found.settings, settings, "init_code"))
+    return 2;
+  return err_set(err, ERR_CONFLICT,
+                 "task %s exists with other settings; all but init_code are "
+                 "for its whole life: delete it first, or take another name",
+                 id);
 }
 
 /* The log of events, which is trimmed, and the journal, which stays. */
@@ -75,6 +89,20 @@ static int note_made(struct db *db, const char *id, const char *kernelspec,
   return journal_add(db, "task.created", id, content, err);
 }
 
+static int change_settings(struct write *write, const char *id,
+                           const struct json *settings, struct err *err) {
+  struct statement *statement = db_statement(write->db, "task_set_settings");
+  statement_bind_text(statement, "id", id);
+  statement_bind_json(statement, "settings", settings);
+  CLEANUP(json_done) struct json *content = json_object();
+  json_set(content, "init_code", json_share(json_get(settings, "init_code")));
+  if (statement_run(statement, err) < 0 ||
+      journal_add(write->db, "task.changed", id, content, err) < 0 ||
+      write_commit(write, err) < 0)
+    return -1;
+  return 2;
+}
+
 int task_put(struct store *store, const char *id, const char *kernelspec,
              const struct json *settings, const char *created_by,
              struct err *err) {
@@ -84,6 +112,8 @@ int task_put(struct store *store, const char *id, const char *kernelspec,
   int make = must_make(write.db, id, kernelspec, settings, err);
   if (make <= 0)
     return make;
+  if (make == 2)
+    return change_settings(&write, id, settings, err);
   int64_t now = clock_wall_us();
   struct statement *statement = db_statement(write.db, "task_insert");
   statement_bind_text(statement, "id", id);

@@ -22,8 +22,9 @@ struct task_record {
 void task_record_free(struct task_record *record); /* members, also cleanup */
 
 /* Makes the task, or revives a deleted one. When it lives already: the same
- * kernelspec and settings give 0 (idempotent), others ERR_CONFLICT.
- * Returns 1 when it was made. settings may be NULL ({}). */
+ * kernelspec and settings give 0 (idempotent), another init_code is taken and
+ * gives 2, others are ERR_CONFLICT. Returns 1 when it was made. settings may be
+ * NULL ({}). */
 int task_put(struct store *store, const char *id, const char *kernelspec,
              const struct json *settings, const char *created_by,
              struct err *err);

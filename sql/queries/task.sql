@@ -10,6 +10,9 @@ ON CONFLICT (id) DO UPDATE SET
   created_by = excluded.created_by, created_at = excluded.created_at,
   deleted_at = NULL;
 
+-- name: task_set_settings
+UPDATE tasks SET settings = coalesce(:settings, '{}') WHERE id = :id;
+
 -- name: task_get
 SELECT tasks.*,
        coalesce((SELECT number FROM runs WHERE task = tasks.id

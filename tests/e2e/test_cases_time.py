@@ -253,3 +253,39 @@ def test_init_code_runs_in_every_new_kernel(service, task):
     assert service.post(task, "base + 2")["result"]["text/plain"] == "42"
     service.request("POST", f"/v1/tasks/{task}/restart")
     assert service.post(task, "base + 3")["result"]["text/plain"] == "43"
+
+
+def test_a_failing_init_code_is_named_with_its_line(service, task):
+    service.put(task, init_code="\nx = 1\ny = nobody\n")
+    answer = service.post(task, "print(x)")
+    fault = "the task's init_code failed at line 3: NameError: name 'nobody' is not defined"
+    assert (answer["status"], answer["stdout"]) == ("ok", "1\n")
+    assert fault in answer["notes"] and fault in answer["text"]
+    assert not service.post(task, "1")["notes"]
+
+
+def test_an_init_code_that_does_not_end_is_named_with_its_line(make_instance):
+    own = make_instance({"kernels.start_timeout": "10"})
+    own.put("t", init_code="x = 1\nwhile True:\n    x += 1")
+    problem = own.send("t", "1").json()
+    assert problem["status"] == 503
+    assert "the task's init_code did not end within 10 s; it was interrupted at line" in problem["detail"]
+    run = own.get(f"/v1/runs/{problem['run']}").json()
+    assert run["status"] == "not_run" and "init_code" in run["text"]
+    own.put("t", init_code="import os; os._exit(3)")
+    assert "the kernel ended while it ran the task's init_code" in own.send("t", "1").json()["detail"]
+    own.put("t", init_code="x = 7")
+    assert own.post("t", "x")["result"]["text/plain"] == "7"
+
+
+def test_another_init_code_is_for_the_next_kernel(service, task):
+    assert service.put(task, init_code="base = 40").status_code == 201
+    assert service.post(task, "base")["result"]["text/plain"] == "40"
+    changed = service.put(task, init_code="base = 50")
+    assert changed.status_code == 200 and "next kernel" in changed.json()["notes"][0]
+    assert service.put(task, init_code="base = 50").json()["notes"] == []
+    assert service.put(task, init_code="base = 50", strict=True).status_code == 409
+    assert service.put(task).status_code == 409
+    assert service.post(task, "base")["result"]["text/plain"] == "40"
+    service.request("POST", f"/v1/tasks/{task}/restart")
+    assert service.post(task, "base")["result"]["text/plain"] == "50"

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
+#include "core/report/traceback/stack.h"
 #include "core/run/answer.h"
 #include "core/run/collect/artifacts.h"
 #include "core/run/collect/outcome.h"
 #include "core/run/failure.h"
-#include "core/run/ladder.h"
 
 static struct json *parse(const char *text) {
   struct err err = {0};
@@ -100,7 +100,7 @@ static void blank_lines_in_front_are_counted(void **state) {
       {"", 0}, {"1/0", 0}, {"\n1/0", 1}, {" \t\n\r\n  x\n", 2}, {"x\n\n", 0},
   };
   for (size_t i = 0; i < COUNT_OF(rows); i++)
-    assert_int_equal(ladder_leading_lines(rows[i].code, strlen(rows[i].code)),
+    assert_int_equal(stack_leading_lines(rows[i].code, strlen(rows[i].code)),
                      rows[i].lines);
 }
 

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "core/report/traceback/cursor.h"
 
@@ -65,4 +66,15 @@ int64_t stack_running_line(const char *text, size_t length) {
       return line;
   }
   return -1;
+}
+
+int64_t stack_leading_lines(const char *code, size_t length) {
+  int64_t lines = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (code[i] == '\n')
+      lines++;
+    else if (strchr(" \t\r\f\v", code[i]) == NULL)
+      break;
+  }
+  return lines;
 }

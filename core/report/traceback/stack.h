@@ -12,4 +12,9 @@
  * `  File "NAME", line N in FUNCTION` (docs.python.org, faulthandler). */
 int64_t stack_running_line(const char *text, size_t length);
 
+/* How many lines of the code IPython drops before it compiles it: blank ones in
+ * front (inputtransformer2, leading_empty_lines). Its line 1 is a later one of
+ * the user's. */
+int64_t stack_leading_lines(const char *code, size_t length);
+
 #endif

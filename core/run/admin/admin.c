@@ -107,7 +107,12 @@ int admin_put_task(struct engine *engine, const char *task,
   int directory = task_directory_open(engine, task, err);
   if (directory < 0 || admin_describe_task(engine, task, ret, err) < 0)
     return -1;
-  return made;
+  struct json *notes = json_array();
+  if (made == 2)
+    json_push(notes, json_string("init_code was changed: it runs in the task's "
+                                 "next kernel; restart the task for that"));
+  json_set(*ret, "notes", notes);
+  return made == 1;
 }
 
 int admin_list_tasks(struct engine *engine, const char *after, int limit,

@@ -10,8 +10,10 @@
 
 /* PUT: makes the task with its directories. settings: object of {kernelspec,
  * env, init_code, …} already checked by the caller. Returns 1 when it was made,
- * 0 when it was there with the same settings. ERR_CONFLICT, ERR_FIELD (no such
- * kernelspec). *ret: the task as task_describe gives it. */
+ * 0 when it was there with the same settings, or with another init_code, which
+ * is taken for kernels to come. ERR_CONFLICT, ERR_FIELD (no such kernelspec).
+ * *ret: the task as admin_describe_task gives it, with "notes": what is to be
+ * said of it. */
 int admin_put_task(struct engine *engine, const char *task,
                    const struct json *settings, const char *by,
                    struct json **ret, struct err *err);

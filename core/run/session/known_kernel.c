@@ -1,10 +1,16 @@
 #include "core/run/session/known_kernel.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/base/fs.h"
+#include "core/base/layout.h"
 #include "core/base/mem.h"
+#include "core/control/control.h"
+#include "core/report/traceback/stack.h"
 
 struct known_kernel *known_kernel_new(struct kernel_record *kernel,
                                       int process) {
@@ -48,4 +54,34 @@ uint64_t *known_kernel_late_bytes(struct known_kernel *known, const char *run) {
     if (strcmp(known->recent[i].run, run) == 0)
       return &known->recent[i].late_bytes;
   return &known->orphan_bytes;
+}
+
+void known_kernel_dump_stack(const struct known_kernel *known,
+                             const char *keeper_socket) {
+  if (known->dumps_stack)
+    control_stack(keeper_socket, known->kernel.id, NULL);
+}
+
+static int64_t read_line(const struct known_kernel *known) {
+  enum { TAIL = 64 << 10 };
+  CLEANUP(mem_close_descriptor)
+  int directory = fs_open_directory(known->kernel.directory, NULL);
+  if (directory < 0 || !known->dumps_stack)
+    return -1;
+  CLEANUP(mem_close_descriptor)
+  int file =
+      fs_open_beneath(directory, LAYOUT_STACK, O_RDONLY | O_NONBLOCK, 0, NULL);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
+    return -1;
+  CLEANUP(mem_free_pointer) char *text = mem_new(TAIL);
+  off_t start = status.st_size > TAIL ? status.st_size - TAIL : 0;
+  ssize_t length = pread(file, text, TAIL, start);
+  return length <= 0 ? -1 : stack_running_line(text, (size_t)length);
+}
+
+int64_t known_kernel_running_line(const struct known_kernel *known,
+                                  const char *code, size_t length) {
+  int64_t line = read_line(known);
+  return line <= 0 ? -1 : line + stack_leading_lines(code, length);
 }

@@ -33,7 +33,8 @@ struct known_kernel {
   bool interrupt_by_message;
   char kernelspec[128];
   char display_name[128];
-  int64_t runs;            /* runs of this kernel, also before this process */
+  char init_fault[400]; /* what went wrong with the task's init_code, or "" */
+  int64_t runs;         /* runs of this kernel, also before this process */
   bool replay_was_cut_off; /* not told yet */
   struct known_run recent[KNOWN_KERNEL_RECENT];
   unsigned next;
@@ -52,6 +53,16 @@ void known_kernel_remember(struct known_kernel *known, const char *message,
                            const char *run);
 const char *known_kernel_run(const struct known_kernel *known,
                              const char *message);
+
+/* Asks the kernel for a dump of its stack (no answer is waited for), when it
+ * has been set up for that. */
+void known_kernel_dump_stack(const struct known_kernel *known,
+                             const char *keeper_socket);
+
+/* The line of the code that the last dump shows as running, as its author
+ * counts it, or -1. */
+int64_t known_kernel_running_line(const struct known_kernel *known,
+                                  const char *code, size_t length);
 
 /* Where it is counted how much a run ("": none of those known) has put out
  * late. */

@@ -1,6 +1,5 @@
 #include "core/run/session/session.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +7,9 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/fs.h"
-#include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/control/control.h"
 #include "core/process/process.h"
-#include "core/report/traceback/stack.h"
 #include "core/run/engine/engine_private.h"
 #include "core/run/session/connect.h"
 #include "core/store/task.h"
@@ -119,10 +115,16 @@ static int explain(struct engine *engine, const struct session *session,
       0)
     status->stderr_tail[0] = '\0';
   *stderr_tail = mem_copy_text(status->stderr_tail);
+  const char *init_fault = session->known->init_fault;
   if (why.kind == ERR_TIMEOUT && !had_lived(session))
     control_stop(engine->keeper_socket, session->kernel->task,
-                 session->kernel->id, "start", "it was not ready in time",
+                 session->kernel->id, "start",
+                 *init_fault == '\0' ? "it was not ready in time" : init_fault,
                  20000, NULL);
+  if (*init_fault != '\0')
+    return err_set(err, ERR_UNAVAILABLE, "no kernel: %s%s%.150s", init_fault,
+                   end.reason == NULL ? "" : ": ",
+                   end.reason == NULL ? "" : end.reason);
   CLEANUP(mem_free_pointer) char *words = mem_copy_text(status->stderr_tail);
   const char *said = last_line(words);
   const char *what = why.kind == ERR_TIMEOUT
@@ -340,27 +342,4 @@ int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
       return -1;
     poll(NULL, 0, (int)pause);
   }
-}
-
-void session_dump_stack(struct engine *engine, const struct session *session) {
-  if (session->known->dumps_stack)
-    control_stack(engine->keeper_socket, session->kernel->id, NULL);
-}
-
-int64_t session_running_line(const struct session *session) {
-  enum { TAIL = 64 << 10 };
-  CLEANUP(mem_close_descriptor)
-  int directory = fs_open_directory(session->kernel->directory, NULL);
-  if (directory < 0 || !session->known->dumps_stack)
-    return -1;
-  CLEANUP(mem_close_descriptor)
-  int file =
-      fs_open_beneath(directory, LAYOUT_STACK, O_RDONLY | O_NONBLOCK, 0, NULL);
-  struct stat status;
-  if (file < 0 || fstat(file, &status) != 0 || !S_ISREG(status.st_mode))
-    return -1;
-  CLEANUP(mem_free_pointer) char *text = mem_new(TAIL);
-  off_t start = status.st_size > TAIL ? status.st_size - TAIL : 0;
-  ssize_t length = pread(file, text, TAIL, start);
-  return length <= 0 ? -1 : stack_running_line(text, (size_t)length);
 }

@@ -40,10 +40,4 @@ bool session_is_python(const struct session *session);
 int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
                      struct kernel_record *ret);
 
-/* Asks the kernel for a dump of its stack (no answer is waited for). */
-void session_dump_stack(struct engine *engine, const struct session *session);
-
-/* The line of the cell that the last dump shows as running, or -1. */
-int64_t session_running_line(const struct session *session);
-
 #endif
