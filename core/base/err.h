@@ -14,20 +14,21 @@
  * status. */
 enum err_kind {
   ERR_NONE = 0,
-  ERR_INVALID,    /* the input is wrong: 400 */
-  ERR_FIELD,      /* well formed, but a field is unknown or out of range: 422 */
-  ERR_DENIED,     /* not allowed: 403 */
-  ERR_NOT_FOUND,  /* 404 */
-  ERR_CONFLICT,   /* contradicts the present state: 409 */
-  ERR_TOO_LARGE,  /* 413 */
-  ERR_MEDIA_TYPE, /* 415 */
-  ERR_BUSY,       /* a queue is full, try later: 429 */
-  ERR_UNAVAILABLE, /* no kernel, no capacity, a peer or a disk fails: 503 */
-  ERR_TIMEOUT,     /* a deadline passed */
-  ERR_NO_SPACE,    /* disk full or over quota: 507 */
-  ERR_IO,          /* a system call failed */
-  ERR_PROTOCOL,    /* a peer (kernel, keeper) broke its protocol */
-  ERR_INTERNAL,    /* a fault of ours */
+  ERR_INVALID, /* the input is wrong: 400 */
+  ERR_FIELD,   /* well formed, but a field is unknown or out of range: 422 */
+  ERR_UNAUTHENTICATED, /* who asks does not say who they are: 401 */
+  ERR_DENIED,          /* not allowed: 403 */
+  ERR_NOT_FOUND,       /* 404 */
+  ERR_CONFLICT,        /* contradicts the present state: 409 */
+  ERR_TOO_LARGE,       /* 413 */
+  ERR_MEDIA_TYPE,      /* 415 */
+  ERR_BUSY,            /* a queue is full, try later: 429 */
+  ERR_UNAVAILABLE,     /* no kernel, no capacity, a peer or a disk fails: 503 */
+  ERR_TIMEOUT,         /* a deadline passed */
+  ERR_NO_SPACE,        /* disk full or over quota: 507 */
+  ERR_IO,              /* a system call failed */
+  ERR_PROTOCOL,        /* a peer (kernel, keeper) broke its protocol */
+  ERR_INTERNAL,        /* a fault of ours */
 };
 
 struct err {

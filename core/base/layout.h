@@ -1,6 +1,8 @@
 /* The map of the disk: every path and file name of the two directories, once.
  *
  *   <state>/cellpost.db                     registry and history
+ *          /auth.on                         while tokens are needed: the web
+ *                                           server asks about each file
  *          /tasks/<task>/notebook.ipynb     served by nginx
  *                       /.notebook.spare    its last version but one
  *                       /.notebook.index    where its cells are
@@ -30,6 +32,7 @@
 
 /* In the state directory. */
 #define LAYOUT_DATABASE "cellpost.db"
+#define LAYOUT_AUTH_MARK "auth.on"
 #define LAYOUT_TASKS "tasks"
 #define LAYOUT_SPARES "spares"
 

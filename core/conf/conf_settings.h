@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 enum conf_sync { CONF_SYNC_NEVER, CONF_SYNC_BACKGROUND, CONF_SYNC_ALWAYS };
+enum conf_auth { CONF_AUTH_OFF, CONF_AUTH_AUTO, CONF_AUTH_ON };
 enum conf_jail { CONF_JAIL_OFF, CONF_JAIL_AUTO, CONF_JAIL_REQUIRED };
 
 /* Durations are seconds, sizes are bytes (the file may say 10M, 1G).
@@ -19,6 +20,11 @@ struct conf {
   int64_t watchers; /* of the live feed, at once */
   char *user;       /* user of app and kernels when started as root */
   bool auto_create; /* execute creates a missing task */
+  /* [auth] who may ask (fcgi/http/caller.h) */
+  enum conf_auth required;
+  char *trusted_header;    /* "off": none names a caller */
+  char *trusted_addresses; /* whose header counts, spaces between */
+  double session_age;      /* of a browser's log-in */
   /* [state] */
   char *state_directory; /* cellpost.db, tasks/ */
   char *run_directory;   /* sockets, kernels/ */

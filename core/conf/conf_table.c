@@ -15,6 +15,10 @@ static const char *const syncs[] = {[CONF_SYNC_NEVER] = "never",
                                     [CONF_SYNC_BACKGROUND] = "background",
                                     [CONF_SYNC_ALWAYS] = "always",
                                     NULL};
+static const char *const auths[] = {[CONF_AUTH_OFF] = "off",
+                                    [CONF_AUTH_AUTO] = "auto",
+                                    [CONF_AUTH_ON] = "on",
+                                    NULL};
 static const char *const jails[] = {[CONF_JAIL_OFF] = "off",
                                     [CONF_JAIL_AUTO] = "auto",
                                     [CONF_JAIL_REQUIRED] = "required",
@@ -45,6 +49,18 @@ const struct conf_key conf_keys[] = {
         "The user of app and kernels when the service is started as root."),
     KEY("server", auto_create, CONF_SWITCH, 0, 0, "on", NULL,
         "Whether executing in a task that does not exist creates it."),
+    KEY("auth", required, CONF_CHOICE, 0, 0, "auto", auths,
+        "Whether a request must show a token (`cellpost token add`): auto, as "
+        "soon as there has been one."),
+    KEY("auth", trusted_header, CONF_TEXT, 0, 100, "off", NULL,
+        "The request header in which a web server in front names its user, as "
+        "X-Remote-User; where tokens are needed, by the name of one; off: "
+        "none."),
+    KEY("auth", trusted_addresses, CONF_TEXT, 0, LINE, "127.0.0.1 ::1", NULL,
+        "Addresses and networks from which that header counts; whoever is "
+        "there can name anybody."),
+    KEY("auth", session_age, CONF_DURATION, 60, 365 * DAY, "12h", NULL,
+        "How long a log-in to the pages lasts."),
     KEY("state", state_directory, CONF_PATH, 0, PATH, "/var/lib/cellpost", NULL,
         "Holds cellpost.db and tasks/. A local file system."),
     KEY("state", run_directory, CONF_PATH, 0, CONF_SOCKET_PATH, "/run/cellpost",

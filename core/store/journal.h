@@ -24,7 +24,7 @@ struct journal_origin {
 void journal_set_origin(const struct journal_origin *origin);
 
 /* Appends a row within a transaction. kind: "token.added", "token.rotated",
- * "token.revoked", "session.opened", "session.closed", "session.refused",
+ * "token.revoked", "session.opened", "session.closed",
  * "task.created", "task.changed", "task.deleted", "file.put", "file.deleted",
  * "link.made". `task` and `content` (an object) may be NULL. */
 int journal_add(struct db *db, const char *kind, const char *task,

@@ -10,6 +10,7 @@
 #include "core/store/database/pool.h"
 #include "core/store/database/record.h"
 #include "core/store/run_row.h"
+#include "core/store/visible.h"
 
 /* An id is made a little before its run is accepted, by a clock that may be set
  * back meanwhile. */
@@ -77,7 +78,8 @@ static int find_range(struct db *db, const struct run_filter *filter,
 
 static void bind_range(struct statement *statement,
                        const struct run_filter *filter,
-                       const struct range *range) {
+                       const struct range *range, struct buf *globs) {
+  visible_bind(statement, filter->rights, globs);
   if (filter->task != NULL)
     statement_bind_text(statement, "task", filter->task);
   statement_bind_integer(statement, "from", range->from);
@@ -90,6 +92,7 @@ static void bind_range(struct statement *statement,
 int run_search(struct store *store, const struct run_filter *filter,
                enum run_detail detail, int limit, struct run_record **ret,
                size_t *count, struct err *err) {
+  CLEANUP(buf_free) struct buf globs = BUF_INIT(BUF_SMALL);
   CLEANUP(read_end) struct read read;
   struct range range;
   if (read_begin(store, &read, err) < 0 ||
@@ -98,7 +101,7 @@ int run_search(struct store *store, const struct run_filter *filter,
   bool failed = filter->status != NULL && strcmp(filter->status, "failed") == 0;
   struct statement *statement = db_statement(
       read.db, filter->task == NULL ? "run_search" : "run_search_task");
-  bind_range(statement, filter, &range);
+  bind_range(statement, filter, &range, &globs);
   statement_bind_integer(statement, "failed", failed);
   statement_bind_text(statement, "status", failed ? NULL : filter->status);
   statement_bind_text(statement, "error", filter->error);
@@ -177,6 +180,7 @@ static void hours_free(struct hours *hours) {
 
 int run_hours(struct store *store, const struct run_filter *filter,
               struct run_hour **ret, size_t *count, struct err *err) {
+  CLEANUP(buf_free) struct buf globs = BUF_INIT(BUF_SMALL);
   CLEANUP(read_end) struct read read;
   CLEANUP(hours_free) struct hours hours = {0};
   struct range range;
@@ -185,7 +189,7 @@ int run_hours(struct store *store, const struct run_filter *filter,
     return -1;
   struct statement *statement = db_statement(
       read.db, filter->task == NULL ? "run_times" : "run_times_task");
-  bind_range(statement, filter, &range);
+  bind_range(statement, filter, &range, &globs);
   int row;
   while ((row = statement_step(statement, err)) > 0)
     add_run(&hours, statement);

@@ -2,6 +2,7 @@
 #ifndef CELLPOST_STORE_RUN_SEARCH_H
 #define CELLPOST_STORE_RUN_SEARCH_H
 
+#include "core/access/rights.h"
 #include "core/store/run.h"
 
 /* Every condition that is set must hold. */
@@ -13,6 +14,7 @@ struct run_filter {
   int64_t since;      /* accepted at this time or later; 0: any */
   int64_t until;      /* accepted before this time; 0: any */
   const char *before; /* id of a run: only older ones */
+  const struct rights *rights; /* only in tasks within them; NULL: all */
 };
 
 /* Newest first, at most `limit`. A search for an error or a text looks at every

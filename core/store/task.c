@@ -8,6 +8,7 @@
 #include "core/store/database/record.h"
 #include "core/store/event.h"
 #include "core/store/journal.h"
+#include "core/store/visible.h"
 
 static const struct field task_fields[] = {
     FIELD(struct task_record, id, FIELD_TEXT),
@@ -151,12 +152,15 @@ int task_count_failures(struct store *store, const char *id, int64_t *ret,
   return 0;
 }
 
-int task_list(struct store *store, const char *after, int limit,
-              struct task_record **ret, size_t *count, struct err *err) {
+int task_list(struct store *store, const struct rights *rights,
+              const char *after, int limit, struct task_record **ret,
+              size_t *count, struct err *err) {
+  CLEANUP(buf_free) struct buf globs = BUF_INIT(BUF_SMALL);
   CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "task_list");
+  visible_bind(statement, rights, &globs);
   statement_bind_text(statement, "after", after == NULL ? "" : after);
   statement_bind_integer(statement, "limit", limit);
   return record_list(statement, &task_shape, (void **)ret, count, err);

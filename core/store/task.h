@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "core/access/rights.h"
 #include "core/json/json.h"
 #include "core/store/store.h"
 
@@ -30,10 +31,12 @@ int task_put(struct store *store, const char *id, const char *kernelspec,
              struct err *err);
 int task_get(struct store *store, const char *id, struct task_record *ret,
              struct err *err); /* deleted ones are ERR_NOT_FOUND */
-/* Living tasks by id, after `after` (NULL: from the start), at most `limit`.
+/* Living tasks within the rights (NULL: all) by id, after `after` (NULL: from
+ * the start), at most `limit`.
  * The array (*ret) and its members are the caller's: task_list_free. */
-int task_list(struct store *store, const char *after, int limit,
-              struct task_record **ret, size_t *count, struct err *err);
+int task_list(struct store *store, const struct rights *rights,
+              const char *after, int limit, struct task_record **ret,
+              size_t *count, struct err *err);
 void task_list_free(struct task_record *list, size_t count);
 /* Runs that ended otherwise than well, cancelled ones apart. The cost grows
  * with their number. */

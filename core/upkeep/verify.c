@@ -124,7 +124,7 @@ static int check_notebooks(struct verify *verify, struct err *err) {
   int result = 0;
   do {
     struct task_record *list = NULL;
-    if (task_list(verify->store, after, AT_ONCE, &list, &count, err) < 0)
+    if (task_list(verify->store, NULL, after, AT_ONCE, &list, &count, err) < 0)
       return -1;
     for (size_t i = 0; i < count && result == 0; i++)
       result = check_notebook(verify, list[i].id, err);

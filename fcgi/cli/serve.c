@@ -4,12 +4,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/access/address.h"
 #include "core/base/log.h"
 #include "core/feed/publisher.h"
 #include "core/run/service.h"
 #include "core/store/store.h"
 #include "core/upkeep/routine.h"
 #include "fcgi/cli/privilege.h"
+#include "fcgi/cli/tokens.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/http/dispatch.h"
 #include "fcgi/live/broadcast.h"
@@ -38,8 +40,12 @@ static int open_service(const struct conf *conf, long threads,
   service.routes = routes;
   service.route_count = routes_count;
   metrics_open(&service.metrics, threads);
+  allowance_open(&service.allowances);
   server_block_signals();
-  if (service_open(conf, &service.engine, err) < 0)
+  if (address_check_list(conf->trusted_addresses, err) < 0)
+    return err_wrap(err, "trusted_addresses");
+  if (service_open(conf, &service.engine, err) < 0 ||
+      tokens_mark(conf, engine_store(service.engine), err) < 0)
     return -1;
   return service_start(service.engine, err);
 }

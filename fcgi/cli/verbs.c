@@ -14,6 +14,7 @@
 #include "core/upkeep/verify.h"
 #include "fcgi/cli/doctor.h"
 #include "fcgi/cli/serve.h"
+#include "fcgi/cli/tokens.h"
 
 #define DEFAULT_CONF "/etc/cellpost/cellpost.conf"
 
@@ -117,6 +118,7 @@ static const struct verb_entry {
      "check history, artifacts and notebooks; 1: a discrepancy"},
     {"gc", NULL, clean_up, "remove what [retention] calls too old or too much"},
     {"backup", "FILE", back_up, "copy the database while it is in use"},
+    {TOKENS_VERB, "ARGS", NULL, "add, list, rotate, revoke tokens: see below"},
     {"version", NULL, print_version, "print the version"},
 };
 
@@ -132,21 +134,25 @@ static void print_help(FILE *out) {
   fputs("\nOptions:\n"
         "  -c, --config FILE  the configuration; else $CELLPOST_CONF, else\n"
         "                     " DEFAULT_CONF " if it is there\n"
-        "  -h, --help         this text\n"
-        "\nStarted by a web server as a CGI program it serves that one "
+        "  -h, --help         this text\n",
+        out);
+  tokens_help(out);
+  fputs("\nStarted by a web server as a CGI program it serves that one "
         "request.\n",
         out);
 }
 
-/* -1: go on; else the exit status. */
-static int read_options(int count, char **arguments, const char **path) {
+/* -1: go on; else the exit status. `letters` as of getopt(3): those that begin
+ * with "+" stand before the verb. */
+static int read_options(int count, char **arguments, const char *letters,
+                        const char **path) {
   static const struct option options[] = {
       {"config", required_argument, NULL, 'c'},
       {"help", no_argument, NULL, 'h'},
       {"version", no_argument, NULL, 'V'},
       {NULL, 0, NULL, 0}};
-  for (int option;
-       (option = getopt_long(count, arguments, "c:h", options, NULL)) != -1;) {
+  for (int option; (option = getopt_long(count, arguments, letters, options,
+                                         NULL)) != -1;) {
     if (option == 'c') {
       *path = optarg;
     } else if (option == 'h') {
@@ -181,10 +187,26 @@ int verbs_load_conf(const char *path, struct conf **ret, struct err *err) {
   return conf_load(path, ret, err);
 }
 
+/* The words behind the verb have options of their own. */
+static int manage_tokens(const char *path, int count, char **words,
+                         struct err *err) {
+  CLEANUP(conf_done) struct conf *conf = NULL;
+  if (verbs_load_conf(path, &conf, err) < 0 ||
+      tokens_run(conf, count, words, err) < 0)
+    return EXIT_FAILURE;
+  return EXIT_SUCCESS;
+}
+
 int verbs_run(int count, char **arguments, struct err *err) {
   CLEANUP(conf_done) struct conf *conf = NULL;
   const char *path = NULL;
-  int status = read_options(count, arguments, &path);
+  int status = read_options(count, arguments, "+c:h", &path);
+  if (status >= 0)
+    return status;
+  if (optind < count && strcmp(arguments[optind], TOKENS_VERB) == 0)
+    return manage_tokens(path, count - optind - 1, arguments + optind + 1, err);
+  optind = 0; /* anew: other verbs let options stand behind them */
+  status = read_options(count, arguments, "c:h", &path);
   if (status >= 0)
     return status;
   const struct verb_entry *entry =

@@ -58,7 +58,8 @@ static int begin(const struct call *call, struct watch_start *start,
   }
   if (after != NO_EVENT && add_gap(text, err) < 0)
     return -1;
-  if (watch_begin(call->engine, call->task, start, err) < 0)
+  if (watch_begin(call->engine, call->task, caller_rights(&call->caller), start,
+                  err) < 0)
     return -1;
   if (event_frame_own(start->position, "state", start->state, text) == 0)
     return 0;
@@ -80,9 +81,12 @@ static void hand_over(struct call *call, struct watch_start *start,
     broadcast_release(call->service->broadcast);
     return;
   }
+  /* A task of which the caller may know needs no choice among its events. */
+  struct rights *rights =
+      call->task == NULL ? rights_copy(caller_rights(&call->caller)) : NULL;
   struct watcher *watcher =
       watcher_new(socket, request, call->task, start->position,
-                  MEM_STEAL(start->fences), start->fence_count);
+                  MEM_STEAL(start->fences), start->fence_count, rights);
   broadcast_add(call->service->broadcast, watcher,
                 watcher_frames_new(text, start->position));
 }

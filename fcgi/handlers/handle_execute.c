@@ -141,7 +141,7 @@ int handle_execute(struct call *call, struct err *err) {
   CLEANUP(json_done) struct json *keep = NULL;
   CLEANUP(accepted_done) struct accepted *accepted = NULL;
   if (read_asked(call, &body, &keep, err) < 0 ||
-      call_take_place(call, err) < 0 ||
+      call_take_run(call, call->task, err) < 0 ||
       submit(call, &body.run, &accepted, err) < 0)
     return -1;
   enum accept_format format =

@@ -5,6 +5,7 @@
 #include "core/base/mem.h"
 #include "core/run/files/files.h"
 #include "core/run/files/files_archive.h"
+#include "core/run/files/files_tenant.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/http/accept.h"
 
@@ -95,13 +96,27 @@ int handle_files_browse(struct call *call, struct err *err) {
   return 0;
 }
 
+/* The tenant's files, where the token says how many bytes they may have. */
+static int check_tenant(const struct call *call, struct err *err) {
+  const struct caller *caller = &call->caller;
+  return caller->quota.file_bytes == 0
+             ? 0
+             : files_tenant_check(call->engine, caller->rights.tenant,
+                                  caller->quota.file_bytes,
+                                  (int64_t)call->request->body.length, err);
+}
+
 int handle_files_put(struct call *call, struct err *err) {
   const struct buf *body = &call->request->body;
+  if (check_tenant(call, err) < 0)
+    return -1;
   int made = files_put(call->engine, call->task, call->path, call->caller.name,
                        buf_string(body), body->length, &call->answer,
                        &call->details, err);
   if (made < 0)
     return -1;
+  call_note_file(call, "file.put", call->task, call->path,
+                 (int64_t)body->length);
   if (made == 1 && json_has(call->answer, "uri"))
     reply_header(call->reply, "Location", json_get_text(call->answer, "uri"));
   return made == 1 ? 201 : 200;
@@ -115,11 +130,13 @@ int handle_files_unpack(struct call *call, struct err *err) {
                                     body->length};
     if (!accept_is_type(type, formats[i].type))
       continue;
-    if (call_take_place(call, err) < 0 ||
+    if (check_tenant(call, err) < 0 || call_take_place(call, err) < 0 ||
         files_archive_unpack(call->engine, call->task, path_of(call),
                              call->caller.name, &archive, &call->answer,
                              &call->details, err) < 0)
       return -1;
+    call_note_file(call, "file.put", call->task, path_of(call),
+                   (int64_t)body->length);
     call_give_place(call);
     return 201;
   }
@@ -130,8 +147,9 @@ int handle_files_unpack(struct call *call, struct err *err) {
 }
 
 int handle_files_delete(struct call *call, struct err *err) {
-  return files_delete(call->engine, call->task, call->path, &call->answer,
-                      err) < 0
-             ? -1
-             : 200;
+  if (files_delete(call->engine, call->task, call->path, &call->answer, err) <
+      0)
+    return -1;
+  call_note_file(call, "file.deleted", call->task, call->path, -1);
+  return 200;
 }

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/run/history/history.h"
 #include "core/run/run.h"
+#include "core/store/access/token.h"
 #include "fcgi/handlers/routes.h"
 
 static int check_status(const char *status, struct err *err) {
@@ -58,6 +59,17 @@ static int read_time(const struct request *request, const char *name,
                  name);
 }
 
+/* The run to list from is one that the caller may know of. */
+static int check_place(const struct call *call, const struct run_filter *filter,
+                       struct err *err) {
+  if (filter->before == NULL || filter->rights == NULL)
+    return 0;
+  int may = token_may_run(engine_store(call->engine), filter->rights,
+                          filter->before, err);
+  return may == 0 ? err_set(err, ERR_NOT_FOUND, "no such run to list from")
+                  : (may < 0 ? -1 : 0);
+}
+
 /* The query parameters that choose runs; the task may be given by the path. */
 static int read_filter(const struct call *call, struct run_filter *ret,
                        struct err *err) {
@@ -68,12 +80,14 @@ static int read_filter(const struct call *call, struct run_filter *ret,
                               .status = request_parameter(request, "status"),
                               .error = request_parameter(request, "error"),
                               .text = request_parameter(request, "text"),
-                              .before = request_parameter(request, "before")};
+                              .before = request_parameter(request, "before"),
+                              .rights = caller_rights(&call->caller)};
   if (check_task(filter.task, err) < 0 ||
       check_status(filter.status, err) < 0 ||
       check_before(filter.before, err) < 0 ||
       read_time(request, "since", &filter.since, err) < 0 ||
-      read_time(request, "until", &filter.until, err) < 0)
+      read_time(request, "until", &filter.until, err) < 0 ||
+      check_place(call, &filter, err) < 0)
     return -1;
   *ret = filter;
   return 0;

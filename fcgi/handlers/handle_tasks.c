@@ -32,7 +32,8 @@ int handle_tasks_list(struct call *call, struct err *err) {
   int64_t limit;
   const char *after = request_parameter(call->request, "after");
   if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
-      admin_list_tasks(call->engine, after, (int)limit, &call->answer, err) < 0)
+      admin_list_tasks(call->engine, caller_rights(&call->caller), after,
+                       (int)limit, &call->answer, err) < 0)
     return -1;
   return 200;
 }

@@ -17,6 +17,8 @@ handler handle_runs_list, handle_runs_export, handle_runs_hours,
     handle_runs_describe, handle_runs_request, handle_runs_cancel;
 handler handle_service_health, handle_service_ready, handle_service_metrics,
     handle_service_capabilities, handle_service_kernelspecs;
+handler handle_session_open, handle_session_describe, handle_session_close,
+    handle_session_access;
 handler handle_tasks_list, handle_tasks_put, handle_tasks_describe,
     handle_tasks_delete, handle_tasks_interrupt, handle_tasks_restart;
 

@@ -7,6 +7,8 @@
 #include "core/json/json.h"
 #include "core/run/engine/engine.h"
 #include "core/run/run.h"
+#include "core/store/journal.h"
+#include "fcgi/http/allowance.h"
 #include "fcgi/http/caller.h"
 #include "fcgi/http/fields.h"
 #include "fcgi/http/metrics.h"
@@ -23,6 +25,7 @@ struct service {
   size_t route_count;
   struct broadcast *broadcast; /* NULL: the process serves one request */
   struct metrics metrics;
+  struct allowances allowances;
 };
 
 struct call {
@@ -32,7 +35,8 @@ struct call {
   struct request *request;
   struct reply *reply;
   struct caller caller;
-  const char *task; /* from the path, a valid id; or NULL */
+  struct journal_origin origin; /* the same, for the journal */
+  const char *task;             /* from the path, a valid id; or NULL */
   const char *run;
   const char *path; /* the rest of the path, with slashes; or NULL */
   /* The parsed JSON body, an object; NULL when there was none, or when the body
@@ -40,6 +44,7 @@ struct call {
   const struct json *body;
   bool body_is_code;
   bool has_place; /* call_take_place */
+  char *allowed;  /* call_take_run: the task; the call's */
   /* Set by a handler, the call's: */
   struct json *answer;
   struct accepted *unfinished; /* a run that goes on after the answer */
@@ -56,6 +61,30 @@ typedef int handler(struct call *call, struct err *err);
 int call_read_fields(struct call *call, const struct field *fields,
                      size_t count, void *target, struct err *err);
 
+/* Who asks (caller.h). */
+int call_identify(struct call *call, struct err *err);
+
+/* A token was shown that is not taken, as *err says. When many came from there,
+ * *err becomes an ERR_BUSY. Returns -1. */
+int call_refuse_token(struct call *call, struct err *err);
+
+/* Whether the caller may do what `scope` is for. If not: ERR_DENIED, which
+ * names it, as do the response's headers. */
+int call_check_scope(struct call *call, unsigned scope, struct err *err);
+
+/* Whether the caller may know of the task. If not, it is told as a missing one
+ * is: ERR_NOT_FOUND; but where a missing one would be made (`makes`), the name
+ * is refused: ERR_DENIED. */
+int call_check_task(struct call *call, const char *task, bool makes,
+                    struct err *err);
+
+/* The same of a run by its id, which has a task. */
+int call_check_run(struct call *call, const char *run, struct err *err);
+
+/* Notes in the journal what the caller did with a file of the task. */
+void call_note_file(const struct call *call, const char *kind, const char *task,
+                    const char *path, int64_t bytes);
+
 /* Takes one of the places for those who wait (run_places.h): a handler does so
  * before it waits for a kernel or for a task's turn. ERR_UNAVAILABLE: all are
  * taken.
@@ -65,5 +94,9 @@ int call_read_fields(struct call *call, const struct field *fields,
  * another would otherwise find its own place still taken. */
 int call_take_place(struct call *call, struct err *err);
 void call_give_place(struct call *call);
+
+/* The same for a run in `task`, which the caller's quota must allow, too. What
+ * it holds of that is given back with the place. ERR_BUSY, ERR_UNAVAILABLE. */
+int call_take_run(struct call *call, const char *task, struct err *err);
 
 #endif

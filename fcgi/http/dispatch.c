@@ -139,6 +139,21 @@ static int read_body(struct call *call, const struct route *route,
              : fields_read(*body, NULL, 0, NULL, &call->details, &failure->err);
 }
 
+static int admit(struct call *call, const struct route *route,
+                 struct err *err) {
+  if (route->scope == ROUTE_OPEN)
+    return 0;
+  if (call_identify(call, err) < 0 ||
+      (route->scope != ROUTE_KNOWN &&
+       call_check_scope(call, route->scope, err) < 0))
+    return -1;
+  bool makes = route->makes &&
+               (call->conf->auto_create || strcmp(route->method, "PUT") == 0);
+  if (call->task != NULL && call_check_task(call, call->task, makes, err) < 0)
+    return -1;
+  return call->run == NULL ? 0 : call_check_run(call, call->run, err);
+}
+
 static int serve_route(struct call *call, const struct route_match *match,
                        struct failure *failure) {
   CLEANUP(json_done) struct json *body = NULL;
@@ -146,11 +161,16 @@ static int serve_route(struct call *call, const struct route_match *match,
   const struct route *route = match->route;
   if (join_path(call, match->path_at, &path, &failure->err) < 0 ||
       check_origin(call, failure) < 0 ||
-      caller_identify(call->request, &call->caller, &failure->err) < 0 ||
+      admit(call, route, &failure->err) < 0 ||
       check_query(call, route, failure) < 0 ||
       read_body(call, route, &body, failure) < 0)
     return -1;
   log_set_task(call->task);
+  call->origin = (struct journal_origin){.caller = call->caller.name,
+                                         .token = call->caller.token.id,
+                                         .address = call->caller.address,
+                                         .request_id = call->request->id};
+  journal_set_origin(&call->origin);
   int status = route->handle(call, &failure->err);
   return status <= 0
              ? status
@@ -161,6 +181,11 @@ static void answer_failure(struct call *call, const struct failure *failure) {
   if (problem_is_internal(failure->err.kind))
     log_error("%s", failure->err.text);
   call_give_place(call);
+  if (failure->err.kind == ERR_UNAUTHENTICATED) {
+    CLEANUP(buf_free) struct buf challenge = BUF_INIT(BUF_LINE);
+    caller_challenge(call->request, 0, &failure->err, &challenge);
+    reply_header(call->reply, "WWW-Authenticate", buf_string(&challenge));
+  }
   reply_problem(call->reply, failure->status, &failure->err, call->details);
 }
 
@@ -199,6 +224,7 @@ static void serve(struct call *call, struct door *door) {
   struct failure failure = {.status = 0};
   struct route_match match = {.route = NULL};
   int opened = request_open(call->request, door, &failure.err);
+  caller_open(&call->caller, call->request);
   reply_open(call->reply, call->request);
   log_set_request(call->request->id);
   if (opened < 0 || check_host(call, &failure) < 0 ||
@@ -223,6 +249,8 @@ void dispatch(struct service *service, struct door *door) {
   if (call.unfinished != NULL)
     go_on(&call);
   call_give_place(&call);
+  journal_set_origin(NULL);
+  caller_free(&call.caller);
   json_free(call.answer);
   json_free(call.details);
   reply_free(&reply);

@@ -75,12 +75,19 @@ int reply_json(struct reply *reply, int status, const struct json *value,
   return reply_value(reply, status, JSON_TYPE, value, err);
 }
 
+static void add_retry(struct reply *reply) {
+  char digits[32];
+  snprintf(digits, sizeof digits, "%lld",
+           (long long)(reply->retry_s > 0 ? reply->retry_s : 1));
+  reply_header(reply, "Retry-After", digits);
+}
+
 void reply_problem(struct reply *reply, int status, const struct err *err,
                    const struct json *details) {
   if (status == 0)
     status = problem_status(err->kind);
   if (status == 429 || status == 503)
-    reply_header(reply, "Retry-After", "1");
+    add_retry(reply);
   CLEANUP(json_done)
   struct json *document =
       problem_document(status, err, reply->request->id, details);

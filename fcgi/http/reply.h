@@ -19,6 +19,7 @@ struct reply {
   struct request *request;
   struct buf headers; /* complete lines that reply_header added */
   int status;         /* 0: nothing written yet */
+  int64_t retry_s;    /* for Retry-After; 0: not known */
   uint64_t bytes;     /* of the body, so far */
 };
 

@@ -17,13 +17,20 @@ enum route_body {
   ROUTE_BODY_BYTES,  /* anything, of any type, may be empty */
 };
 
+/* A route for everybody, who need not say who they are; and one for everybody
+ * who does. */
+#define ROUTE_OPEN 0u
+#define ROUTE_KNOWN (1u << 16)
+
 struct route {
   const char *method;
   const char *pattern; /* "/v1/tasks/{task}/runs" */
+  unsigned scope; /* that a caller must have: SCOPE_…, or one of ROUTE_… */
   handler *handle;
   enum route_body body;
   const char *parameters; /* of the query, spaces between; NULL: none */
   bool quiet;             /* asked for all the time: no log line */
+  bool makes;             /* the task, when it is missing */
 };
 
 /* What a path matched. The texts are borrowed from the segments. */

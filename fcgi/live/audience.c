@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/feed/event_frame.h"
+#include "core/store/access/token.h"
 #include "core/store/event.h"
 
 #define EVENTS_AT_ONCE 100
@@ -146,6 +147,15 @@ static int read_log(struct audience *audience, struct err *err) {
   return 0;
 }
 
+/* What concerns no task is for those who may see all. */
+static bool may_know(const struct audience *audience,
+                     const struct watcher *watcher,
+                     const struct event_text *event) {
+  return watcher->rights == NULL ||
+         (event->task != NULL &&
+          token_may(audience->store, watcher->rights, event->task, NULL) == 1);
+}
+
 static bool knows(struct watcher *watcher, const struct event_text *event) {
   bool hidden = false;
   for (size_t i = 0; i < watcher->fence_count; i++)
@@ -157,7 +167,7 @@ static bool give_own(struct audience *audience, struct watcher *watcher,
                      const struct event_text *events, size_t count) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   for (size_t i = 0; i < count; i++)
-    if (!knows(watcher, &events[i]))
+    if (!knows(watcher, &events[i]) && may_know(audience, watcher, &events[i]))
       event_frame(&events[i], &text);
   if (text.length == 0)
     return true;
@@ -167,8 +177,11 @@ static bool give_own(struct audience *audience, struct watcher *watcher,
   return stays;
 }
 
+/* Who may not see all is given a choice of their own, and stays apart. */
 static bool is_abreast(const struct audience *audience,
                        const struct watcher *watcher) {
+  if (watcher->rights != NULL)
+    return false;
   for (size_t i = 0; i < watcher->fence_count; i++)
     if (!fence_is_lifted(&watcher->fences[i], watcher->position))
       return false;

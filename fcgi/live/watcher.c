@@ -36,7 +36,7 @@ void watcher_frames_release(struct frames *frames) {
 
 struct watcher *watcher_new(int socket, int request, const char *task,
                             int64_t position, struct fence *fences,
-                            size_t fence_count) {
+                            size_t fence_count, struct rights *rights) {
   struct watcher *watcher = mem_new(sizeof *watcher);
   watcher->socket = socket;
   watcher->request = request;
@@ -44,6 +44,7 @@ struct watcher *watcher_new(int socket, int request, const char *task,
   watcher->position = watcher->sent_last = position;
   watcher->fences = fences;
   watcher->fence_count = fence_count;
+  watcher->rights = rights;
   watcher->head_sent = HEAD_SIZE;
   watcher->moved = clock_monotonic_ns();
   return watcher;
@@ -58,6 +59,7 @@ void watcher_free(struct watcher *watcher) {
     watcher_frames_release(*place(watcher, i));
   free(watcher->queue);
   free(watcher->fences);
+  free(watcher->rights);
   mem_close_descriptor(&watcher->socket);
   free(watcher);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/access/rights.h"
 #include "core/base/buf.h"
 #include "core/base/id.h"
 #include "core/feed/fence.h"
@@ -37,6 +38,7 @@ struct watcher {
   int64_t position;        /* the last event that was queued or passed over */
   struct fence *fences;
   size_t fence_count;
+  struct rights *rights; /* only events of tasks within them; NULL: all */
   /* for whoever keeps watchers */
   struct watcher *prev, *next;
   void *group;
@@ -55,10 +57,10 @@ struct watcher {
   int64_t moved; /* monotonic; when it last took something */
 };
 
-/* Takes over the socket and the fences. `task` NULL: all. */
+/* Takes over the socket, the fences and the rights. `task` NULL: all. */
 struct watcher *watcher_new(int socket, int request, const char *task,
                             int64_t position, struct fence *fences,
-                            size_t fence_count);
+                            size_t fence_count, struct rights *rights);
 void watcher_free(struct watcher *watcher); /* closes the connection */
 
 /* Adds a reference of its own. False, and nothing is added: too much waits

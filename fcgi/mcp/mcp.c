@@ -111,6 +111,7 @@ static void serve_notification(struct mcp *mcp) {
   if (strcmp(mcp->message.method, "notifications/cancelled") == 0 &&
       running_find(mcp->session, json_get(mcp->message.params, "requestId"),
                    run) &&
+      call_check_run(mcp->call, run, &err) >= 0 &&
       run_cancel(mcp->call->engine, run, mcp->call->caller.name, &err) < 0)
     log_debug("a run that a client gave up: %s", err.text);
   reply_text(mcp->call->reply, 202, "application/json", "", 0);

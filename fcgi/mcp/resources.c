@@ -34,7 +34,11 @@ int mcp_list_resources(struct mcp *mcp, struct json **ret,
   if (cursor != NULL && !id_is_task(cursor))
     return rpc_fail(fault, mcp->message.modern, RPC_INVALID_PARAMS,
                     "\"%.100s\" is no cursor of this list", cursor);
-  if (admin_list_tasks(mcp->call->engine, cursor, 100, &listed, &err) < 0)
+  if (call_check_scope(mcp->call, SCOPE_READ, &err) < 0)
+    return rpc_fail(fault, mcp->message.modern, RPC_INVALID_PARAMS, "%s",
+                    err.text);
+  if (admin_list_tasks(mcp->call->engine, caller_rights(&mcp->call->caller),
+                       cursor, 100, &listed, &err) < 0)
     return rpc_fail(fault, mcp->message.modern, RPC_INTERNAL, "%s", err.text);
   const struct json *tasks = json_get(listed, "tasks");
   struct json *resources = json_array();
@@ -122,7 +126,11 @@ int mcp_read_resource(struct mcp *mcp, struct json **ret,
   struct err err;
   if (!split(uri, task, &path))
     return not_found(mcp, uri, fault);
-  if (files_read(mcp->call->engine, task, path, &bytes, mime, &err) < 0)
+  if (call_check_scope(mcp->call, SCOPE_READ, &err) < 0)
+    return rpc_fail(fault, mcp->message.modern, RPC_INVALID_PARAMS, "%s",
+                    err.text);
+  if (call_check_task(mcp->call, task, false, &err) < 0 ||
+      files_read(mcp->call->engine, task, path, &bytes, mime, &err) < 0)
     return err.kind == ERR_NOT_FOUND || err.kind == ERR_INVALID
                ? not_found(mcp, uri, fault)
                : rpc_fail(fault, mcp->message.modern, RPC_INTERNAL, "%s",

@@ -9,6 +9,7 @@
 #include "core/base/utf8.h"
 #include "core/run/admin/admin.h"
 #include "core/run/files/files.h"
+#include "core/run/files/files_tenant.h"
 #include "core/run/run.h"
 #include "embedded.h"
 #include "fcgi/http/fields.h"
@@ -67,7 +68,7 @@ static int execute(struct mcp *mcp, const struct arguments *arguments,
                                 .address = call->caller.address,
                                 .request_id = call->request->id};
   (void)ret;
-  if (call_take_place(call, err) < 0 ||
+  if (call_take_run(call, arguments->task, err) < 0 ||
       accept_run(call->engine, &request, &accepted, err) < 0)
     return -1;
   atomic_fetch_add(&call->service->metrics.runs, 1);
@@ -179,11 +180,18 @@ static int write_file(struct mcp *mcp, const struct arguments *arguments,
     bytes = buf_string(&decoded);
     length = decoded.length;
   }
+  const struct caller *caller = &mcp->call->caller;
+  if (caller->quota.file_bytes != 0 &&
+      files_tenant_check(mcp->call->engine, caller->rights.tenant,
+                         caller->quota.file_bytes, (int64_t)length, err) < 0)
+    return -1;
   int made = files_put(mcp->call->engine, arguments->task, arguments->path,
                        mcp->call->caller.name, bytes, length, &entry,
                        &mcp->call->details, err);
   if (made < 0)
     return -1;
+  call_note_file(mcp->call, "file.put", arguments->task, arguments->path,
+                 (int64_t)length);
   CLEANUP(mem_free_pointer)
   char *text =
       mem_format("%s /work/%s, %zu bytes.", made == 1 ? "Wrote" : "Replaced",
@@ -237,14 +245,23 @@ static const struct {
   tool *run;
   const struct field *fields;
   size_t count;
+  unsigned scope; /* that the caller needs */
+  bool makes;     /* the task, when it is missing */
 } tools[] = {
-    {"execute", execute, execute_fields, COUNT_OF(execute_fields)},
-    {"result", wait_for_result, result_fields, COUNT_OF(result_fields)},
-    {"files", list_files, files_fields, COUNT_OF(files_fields)},
-    {"read_file", read_file, read_fields, COUNT_OF(read_fields)},
-    {"write_file", write_file, write_fields, COUNT_OF(write_fields)},
-    {"restart", restart, restart_fields, COUNT_OF(restart_fields)},
-    {"interrupt", interrupt, interrupt_fields, COUNT_OF(interrupt_fields)},
+    {"execute", execute, execute_fields, COUNT_OF(execute_fields), SCOPE_RUN,
+     true},
+    {"result", wait_for_result, result_fields, COUNT_OF(result_fields),
+     SCOPE_READ, false},
+    {"files", list_files, files_fields, COUNT_OF(files_fields), SCOPE_READ,
+     false},
+    {"read_file", read_file, read_fields, COUNT_OF(read_fields), SCOPE_READ,
+     false},
+    {"write_file", write_file, write_fields, COUNT_OF(write_fields), SCOPE_RUN,
+     false},
+    {"restart", restart, restart_fields, COUNT_OF(restart_fields), SCOPE_RUN,
+     false},
+    {"interrupt", interrupt, interrupt_fields, COUNT_OF(interrupt_fields),
+     SCOPE_RUN, false},
 };
 
 static int read_arguments(const struct json *object, size_t at,
@@ -260,6 +277,19 @@ static int read_arguments(const struct json *object, size_t at,
                    "a letter or digit first, no ..",
                    ret->task);
   return 0;
+}
+
+/* As the routes of /v1 do: the scope, then the task or the run. */
+static int check_caller(struct call *call, size_t at,
+                        const struct arguments *arguments, struct err *err) {
+  bool makes = tools[at].makes && call->conf->auto_create;
+  if (call_check_scope(call, tools[at].scope, err) < 0 ||
+      (arguments->task != NULL &&
+       call_check_task(call, arguments->task, makes, err) < 0))
+    return -1;
+  return arguments->run == NULL || !id_is_uuid(arguments->run)
+             ? 0
+             : call_check_run(call, arguments->run, err);
 }
 
 /* Which one it is that is not there. */
@@ -289,6 +319,7 @@ int mcp_call_tool(struct mcp *mcp, struct json **ret, struct rpc_fault *fault) {
     return rpc_fail(fault, mcp->message.modern, RPC_INVALID_PARAMS,
                     "params.arguments is no object");
   if (read_arguments(given, at, &arguments, &err) < 0 ||
+      check_caller(mcp->call, at, &arguments, &err) < 0 ||
       tools[at].run(mcp, &arguments, ret, &err) < 0) {
     name_missing(&arguments, &err);
     *ret = content_of_text(err.text, true);

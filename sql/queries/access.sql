@@ -1,4 +1,14 @@
 -- Tokens, sessions, keys of links.
+--
+-- Every statement that looks at many tasks takes :globs and :tenant and has this
+-- condition. :globs is NULL for those who may see all; else a JSON array of
+-- patterns; :tenant is NULL for those who have no tasks of their own.
+--
+--   (:globs IS NULL OR task IN (
+--     SELECT tasks.id FROM tasks
+--      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+--         OR EXISTS (SELECT 1 FROM tokens
+--                     WHERE name = tasks.created_by AND tenant = :tenant)))
 
 -- name: token_insert
 INSERT INTO tokens (name, tenant, hash, hint, scopes, tasks, limits, created_at,
@@ -63,13 +73,24 @@ SELECT :key, :now
 
 -- name: task_tenant
 -- Of a task's maker; of a deleted one, too.
-SELECT (SELECT tenant FROM tokens WHERE name = tasks.created_by)
+SELECT id, (SELECT tenant FROM tokens WHERE name = tasks.created_by)
   FROM tasks WHERE id = :task;
 
+-- name: run_tenant
+-- Of the maker of a run's task.
+SELECT tasks.id, (SELECT tenant FROM tokens WHERE name = tasks.created_by)
+  FROM runs JOIN tasks ON tasks.id = runs.task
+ WHERE runs.id = :run;
+
 -- name: tenant_kernels
--- Kernels alive in tasks of a tenant, but for those of task :but.
+-- Kernels alive in tasks of a tenant, but for those of the tasks :but (JSON).
 SELECT count(*) FROM kernels
   JOIN tasks ON tasks.id = kernels.task
   JOIN tokens ON tokens.name = tasks.created_by
  WHERE kernels.ended_at IS NULL AND tokens.tenant = :tenant
-   AND kernels.task <> :but;
+   AND kernels.task NOT IN (SELECT value FROM json_each(:but));
+
+-- name: tenant_tasks
+SELECT coalesce(json_group_array(tasks.id), '[]') FROM tasks
+  JOIN tokens ON tokens.name = tasks.created_by
+ WHERE tokens.tenant = :tenant;

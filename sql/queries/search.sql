@@ -15,6 +15,11 @@ SELECT * FROM runs
    AND (NOT :failed OR status NOT IN ('queued', 'running', 'ok', 'cancelled'))
    AND (:error IS NULL OR error ->> 'ename' = :error)
    AND (:text IS NULL OR instr(lower(code), lower(:text)))
+   AND (:globs IS NULL OR task IN (
+     SELECT tasks.id FROM tasks
+      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+         OR EXISTS (SELECT 1 FROM tokens
+                     WHERE name = tasks.created_by AND tenant = :tenant)))
  ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_search_task
@@ -26,6 +31,11 @@ SELECT * FROM runs
    AND (NOT :failed OR status NOT IN ('queued', 'running', 'ok', 'cancelled'))
    AND (:error IS NULL OR error ->> 'ename' = :error)
    AND (:text IS NULL OR instr(lower(code), lower(:text)))
+   AND (:globs IS NULL OR task IN (
+     SELECT tasks.id FROM tasks
+      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+         OR EXISTS (SELECT 1 FROM tokens
+                     WHERE name = tasks.created_by AND tenant = :tenant)))
  ORDER BY sequence DESC LIMIT :limit;
 
 -- name: run_times
@@ -35,6 +45,11 @@ SELECT queued_at, ended_at - started_at AS ran,
   FROM runs
  WHERE sequence >= :from AND sequence < :before
    AND queued_at >= :since AND queued_at < :until
+   AND (:globs IS NULL OR task IN (
+     SELECT tasks.id FROM tasks
+      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+         OR EXISTS (SELECT 1 FROM tokens
+                     WHERE name = tasks.created_by AND tenant = :tenant)))
  ORDER BY sequence;
 
 -- name: run_times_task
@@ -44,4 +59,9 @@ SELECT queued_at, ended_at - started_at AS ran,
  WHERE task = :task
    AND sequence >= :from AND sequence < :before
    AND queued_at >= :since AND queued_at < :until
+   AND (:globs IS NULL OR task IN (
+     SELECT tasks.id FROM tasks
+      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+         OR EXISTS (SELECT 1 FROM tokens
+                     WHERE name = tasks.created_by AND tenant = :tenant)))
  ORDER BY sequence;

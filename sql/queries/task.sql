@@ -34,6 +34,11 @@ SELECT tasks.*,
          ORDER BY sequence DESC LIMIT 1) AS last_status
   FROM tasks
  WHERE id > :after AND deleted_at IS NULL
+   AND (:globs IS NULL OR id IN (
+     SELECT tasks.id FROM tasks
+      WHERE EXISTS (SELECT 1 FROM json_each(:globs) WHERE tasks.id GLOB value)
+         OR EXISTS (SELECT 1 FROM tokens
+                     WHERE name = tasks.created_by AND tenant = :tenant)))
  ORDER BY id
  LIMIT :limit;
 

@@ -22,6 +22,13 @@ async function problemOf(response) {
   }
 }
 
+const isLogin = () => location.pathname === "/login.html";
+
+/** Who is not known is shown the way in, and back to here. */
+function goToLogin() {
+  if (!isLogin()) location.replace(`/login.html?${new URLSearchParams({ next: location.pathname + location.search })}`);
+}
+
 export async function request(address, options) {
   let response;
   try {
@@ -29,6 +36,7 @@ export async function request(address, options) {
   } catch {
     throw new Problem(0, "the server does not answer");
   }
+  if (response.status === 401) goToLogin();
   if (!response.ok) throw await problemOf(response);
   return response;
 }
@@ -62,9 +70,17 @@ export async function listTasks() {
   return tasks;
 }
 
-/** The tasks that stand on disk, from the web server: also without the application. */
+let mayList = true;
+
+/** The tasks that stand on disk, from the web server: also without the
+ * application, but not for everybody. */
 export async function listDirectories() {
-  const entries = await getJson("/tasks/");
+  if (!mayList) return [];
+  const entries = await getJson("/tasks/").catch((error) => {
+    if (error.status !== 404) throw error;
+    mayList = false;
+    return [];
+  });
   return entries
     .filter((entry) => entry.type === "directory" && !entry.name.startsWith("."))
     .map((entry) => ({ task: entry.name, changed: new Date(entry.mtime).toISOString() }));

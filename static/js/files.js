@@ -70,7 +70,7 @@ function row(entry) {
       "td",
       { class: "buttons" },
       isFile && h("a", { href: filesAddress(task, within(entry.name)), download: entry.name, "aria-label": `Download ${entry.name}` }, "Download"),
-      h("button", { type: "button", class: "plain", "aria-label": `Delete ${entry.name}`, on: { click: () => remove(entry) } }, "Delete"),
+      h("button", { type: "button", class: "plain", "data-needs": "run", "aria-label": `Delete ${entry.name}`, on: { click: () => remove(entry) } }, "Delete"),
     ),
   );
 }
@@ -136,7 +136,7 @@ for (const kind of ["dragover", "dragleave", "drop"])
     if (kind === "drop") upload([...event.dataTransfer.files]);
   });
 byId("preview-close").addEventListener("click", () => byId("preview").close());
-keys({ u: ["upload files", () => byId("upload").click()] });
+keys({ u: ["upload files", () => drop.offsetParent !== null && byId("upload").click()] });
 
 byId("name").textContent = task || "No task";
 document.title = `${task}: files`;

@@ -1,6 +1,6 @@
 // What every page has: the theme switch, the keys, the tabs of a task.
 import { byId, h } from "./dom.js";
-import { pageAddress } from "./api.js";
+import { getJson, pageAddress, send } from "./api.js";
 
 const isDark = () =>
   (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
@@ -79,5 +79,24 @@ addEventListener("keydown", (event) => {
   menu.open = false;
   menu.querySelector("summary").focus();
 });
+
+const SCOPES = ["read", "run", "packages", "admin"];
+
+/** Says who is logged in, and hides what they may not do (data-needs). Where
+ * nobody has to be known, nothing changes. */
+function showCaller({ name, by, scopes }) {
+  document.documentElement.dataset.lacks = SCOPES.filter((scope) => !scopes.includes(scope)).join(" ");
+  if (by === "nobody is asked") return;
+  const mayDo = scopes.includes("admin") ? "everything" : scopes.join(", ");
+  const out = h("button", { type: "button", class: "plain", id: "log-out" }, "Log out");
+  out.addEventListener("click", async () => {
+    await send("DELETE", "/v1/session");
+    location.replace("/login.html");
+  });
+  byId("theme").before(h("span", { id: "caller", class: "quiet small", title: `May do: ${mayDo}` }, name), by === "session" ? out : "");
+}
+
+if (location.pathname !== "/login.html")
+  getJson("/v1/session").then(showCaller, () => {}); // without the application nobody can be told
 
 prepareTheme();

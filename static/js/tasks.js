@@ -52,7 +52,7 @@ function kernelState(task) {
 }
 
 function act(task, verb, words) {
-  return h("button", { type: "button", class: "plain", "aria-label": `${words} ${task.task}`, on: { click: () => perform(task.task, verb) } }, words);
+  return h("button", { type: "button", class: "plain", "data-needs": "run", "aria-label": `${words} ${task.task}`, on: { click: () => perform(task.task, verb) } }, words);
 }
 
 function actions(task) {
@@ -155,6 +155,7 @@ async function perform(task, verb) {
 
 async function openStart() {
   const dialog = byId("start-dialog");
+  if (byId("start").offsetParent === null) return; // the reader may not
   const { kernelspecs } = await getJson("/v1/kernelspecs");
   byId("kernelspec").replaceChildren(
     ...kernelspecs.map((spec) => h("option", { value: spec.name, selected: spec.default }, spec.display_name)),

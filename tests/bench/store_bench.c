@@ -189,8 +189,8 @@ static void list_failed(struct bench *bench) { list(bench, TASK, "error"); }
 static void list_tasks(struct bench *bench) {
   struct task_record *tasks;
   size_t count;
-  check(bench,
-        task_list(bench->store, NULL, TASKS, &tasks, &count, &bench->err));
+  check(bench, task_list(bench->store, NULL, NULL, TASKS, &tasks, &count,
+                         &bench->err));
   task_list_free(tasks, count);
 }
 

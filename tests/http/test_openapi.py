@@ -14,7 +14,8 @@ DOCUMENT = json.loads((ROOT / "static" / "openapi.json").read_text())
 OPERATIONS = [
     (method.upper(), path, operation) for path, methods in DOCUMENT["paths"].items() for method, operation in methods.items()
 ]
-ROUTE = re.compile(r'\{"(\w+)",\s*"([^"]+)",\s*\w+,\s*ROUTE_BODY_(\w+),\s*(NULL|(?:"[^"]*"\s*)+),\s*\w+\}')
+# Those beneath /internal/ are for the web server alone.
+ROUTE = re.compile(r'\{"(\w+)",\s*"(?!/internal/)([^"]+)",\s*(?:SCOPE|ROUTE)_(\w+),\s*\w+,\s*ROUTE_BODY_(\w+),\s*(NULL|(?:"[^"]*"\s*)+),\s*\w+,\s*\w+\}')
 
 
 def resolve(value):
@@ -38,15 +39,17 @@ def parameters(operation, where):
 
 def test_the_routes_are_those_of_the_program():
     text = source("routes.c")
-    routes = {(method, path): (body, names) for method, path, body, names in ROUTE.findall(text)}
-    assert len(routes) == text.count('{"'), "a route that this test does not read"
+    routes = {(method, path): (scope, body, names) for method, path, scope, body, names in ROUTE.findall(text)}
+    assert len(routes) == text.count('{"') - text.count('"/internal/'), "a route that this test does not read"
     assert {(method, path) for method, path, _ in OPERATIONS} == set(routes)
     for method, path, operation in OPERATIONS:
-        body, names = routes[method, path]
+        scope, body, names = routes[method, path]
         known = set() if names == "NULL" else set(" ".join(re.findall(r'"([^"]*)"', names)).split())
         assert parameters(operation, "query") == known, f"{method} {path}"
         assert parameters(operation, "path") == set(re.findall(r"\{(\w+)\}", path)), f"{method} {path}"
         assert ("requestBody" in operation) == (body != "NONE"), f"{method} {path}"
+        wanted = [] if scope == "OPEN" else [[] if scope == "KNOWN" else [scope.lower()]] * 3
+        assert [next(iter(one.values())) for one in operation["security"]] == wanted, f"{method} {path}"
         assert operation["summary"] and operation["responses"] and operation["x-codeSamples"]
     ids = [operation["operationId"] for _, _, operation in OPERATIONS]
     assert len(set(ids)) == len(ids)
@@ -54,7 +57,7 @@ def test_the_routes_are_those_of_the_program():
 
 def test_the_bodies_have_the_fields_of_the_program():
     tables = {"Execute": ("execute_body.c", "fields"), "TaskSettings": ("handle_tasks.c", "settings_fields"),
-              "Restart": ("handle_tasks.c", "restart_fields"), "Markdown": ("handle_cells.c", "cell_fields")}  # fmt: skip
+              "Restart": ("handle_tasks.c", "restart_fields"), "Login": ("handle_session.c", "session_fields"), "Markdown": ("handle_cells.c", "cell_fields")}  # fmt: skip
     for schema, (file, table) in tables.items():
         text = source(file)
         rows = text.split(f"{table}[] = {{", 1)[1].split("};", 1)[0]
@@ -76,6 +79,8 @@ def test_every_reference_leads_somewhere():
     walk(DOCUMENT)
     used = json.dumps(DOCUMENT)
     for kind, members in DOCUMENT["components"].items():
+        if kind == "securitySchemes":  # these are used by their names
+            continue
         for name in members:
             assert f'"#/components/{kind}/{name}"' in used, f"{kind}/{name} is not used"
 

@@ -199,7 +199,7 @@ static int open_line(void **state) {
   assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
   int least = 1; /* the kernel makes it some thousand bytes */
   setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
-  line->watcher = watcher_new(pair[0], 258, "demo", 10, NULL, 0);
+  line->watcher = watcher_new(pair[0], 258, "demo", 10, NULL, 0, NULL);
   line->peer = pair[1];
   *state = line;
   return 0;

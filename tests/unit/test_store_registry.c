@@ -63,16 +63,16 @@ static void tasks_are_listed_by_name(void **state) {
   OK(fixture, task_delete(store, "b", err));
   struct task_record *list;
   size_t count;
-  OK(fixture, task_list(store, NULL, 2, &list, &count, err));
+  OK(fixture, task_list(store, NULL, NULL, 2, &list, &count, err));
   assert_int_equal(count, 2);
   assert_string_equal(list[0].id, "a");
   assert_string_equal(list[1].id, "c");
   task_list_free(list, count);
-  OK(fixture, task_list(store, "c", 10, &list, &count, err));
+  OK(fixture, task_list(store, NULL, "c", 10, &list, &count, err));
   assert_int_equal(count, 1);
   assert_string_equal(list[0].id, "demo");
   task_list_free(list, count);
-  OK(fixture, task_list(store, "z", 10, &list, &count, err));
+  OK(fixture, task_list(store, NULL, "z", 10, &list, &count, err));
   assert_int_equal(count, 0);
   task_list_free(list, count);
 }

@@ -115,11 +115,12 @@ int admin_put_task(struct engine *engine, const char *task,
   return made == 1;
 }
 
-int admin_list_tasks(struct engine *engine, const char *after, int limit,
-                     struct json **ret, struct err *err) {
+int admin_list_tasks(struct engine *engine, const struct rights *rights,
+                     const char *after, int limit, struct json **ret,
+                     struct err *err) {
   struct task_record *list = NULL;
   size_t count = 0;
-  if (task_list(engine->store, after, limit, &list, &count, err) < 0)
+  if (task_list(engine->store, rights, after, limit, &list, &count, err) < 0)
     return -1;
   struct json *tasks = json_array();
   for (size_t i = 0; i < count; i++)

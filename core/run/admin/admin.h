@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "core/access/rights.h"
 #include "core/base/err.h"
 #include "core/json/json.h"
 #include "core/run/engine/engine.h"
@@ -25,9 +26,10 @@ int admin_put_task(struct engine *engine, const char *task,
 int admin_describe_task(struct engine *engine, const char *task,
                         struct json **ret, struct err *err);
 
-/* {"tasks": […], "next": id|null} */
-int admin_list_tasks(struct engine *engine, const char *after, int limit,
-                     struct json **ret, struct err *err);
+/* {"tasks": […], "next": id|null}: those within the rights (NULL: all). */
+int admin_list_tasks(struct engine *engine, const struct rights *rights,
+                     const char *after, int limit, struct json **ret,
+                     struct err *err);
 
 /* Stops the kernel, cancels what is queued, marks the task deleted; with purge
  * its directory goes too. *ret: {"task", "deleted": true, "purged": bool}. */

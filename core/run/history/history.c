@@ -9,6 +9,7 @@
 #include "core/run/answer.h"
 #include "core/run/engine/engine_private.h"
 #include "core/run/session/late_told.h"
+#include "core/store/access/token.h"
 #include "core/store/task.h"
 
 /* A number of which `none` means that there is none. */
@@ -63,8 +64,16 @@ static struct json *summarize(const struct run_record *run) {
 /* Task and status alone have indexes of their own. */
 static bool is_plain(const struct run_filter *filter) {
   return filter->error == NULL && filter->text == NULL && filter->since == 0 &&
-         filter->until == 0 &&
+         filter->until == 0 && rights_are_whole(filter->rights) &&
          (filter->status == NULL || strcmp(filter->status, "failed") != 0);
+}
+
+/* Somebody else's task is told as a missing one is. */
+static int check_rights(struct engine *engine, const struct run_filter *filter,
+                        struct err *err) {
+  int may = token_may(engine->store, filter->rights, filter->task, err);
+  return may == 0 ? err_set(err, ERR_NOT_FOUND, "no such task")
+                  : (may < 0 ? -1 : 0);
 }
 
 static int find_runs(struct engine *engine, const struct run_filter *filter,
@@ -72,7 +81,8 @@ static int find_runs(struct engine *engine, const struct run_filter *filter,
                      struct run_record **list, size_t *count, struct err *err) {
   CLEANUP(task_record_free) struct task_record task = {0};
   if (filter->task != NULL &&
-      task_get(engine->store, filter->task, &task, err) < 0)
+      (check_rights(engine, filter, err) < 0 ||
+       task_get(engine->store, filter->task, &task, err) < 0))
     return -1;
   if (is_plain(filter))
     return run_list(engine->store, filter->task, filter->before, filter->status,

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/run/admin/admin.h"
 #include "core/run/engine/engine_private.h"
+#include "core/store/access/token.h"
 #include "core/store/event.h"
 #include "core/store/run.h"
 
@@ -94,14 +95,16 @@ static int view_task(struct engine *engine, const char *task, struct json *runs,
 }
 
 static int view_all(struct engine *engine, enum run_status status,
-                    struct json *runs, struct err *err) {
+                    const struct rights *rights, struct json *runs,
+                    struct err *err) {
   struct run_record *open = NULL;
   size_t count = 0;
   if (run_list(engine->store, NULL, NULL, run_status_name(status), RUN_SHOWN,
                RUNS_MOST, &open, &count, err) < 0)
     return -1;
   for (size_t i = count; i-- > 0;)
-    json_push(runs, describe(&open[i]));
+    if (token_may(engine->store, rights, open[i].task, NULL) == 1)
+      json_push(runs, describe(&open[i]));
   run_list_free(open, count);
   return 0;
 }
@@ -109,7 +112,8 @@ static int view_all(struct engine *engine, enum run_status status,
 /* First the position, then the state: what comes between them is in both, and
  * nothing in neither. */
 int watch_begin(struct engine *engine, const char *task,
-                struct watch_start *ret, struct err *err) {
+                const struct rights *rights, struct watch_start *ret,
+                struct err *err) {
   CLEANUP(watch_start_free) struct watch_start start = {0};
   int64_t oldest;
   if (event_bounds(engine->store, &oldest, &start.position, err) < 0)
@@ -122,8 +126,8 @@ int watch_begin(struct engine *engine, const char *task,
   int result = 0;
   if (task != NULL)
     result = view_task(engine, task, runs, &start, err);
-  else if (view_all(engine, RUN_RUNNING, runs, err) < 0 ||
-           view_all(engine, RUN_QUEUED, runs, err) < 0)
+  else if (view_all(engine, RUN_RUNNING, rights, runs, err) < 0 ||
+           view_all(engine, RUN_QUEUED, rights, runs, err) < 0)
     result = -1;
   if (result < 0)
     return -1;

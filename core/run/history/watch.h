@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/access/rights.h"
 #include "core/base/err.h"
 #include "core/feed/fence.h"
 #include "core/json/json.h"
@@ -24,9 +25,11 @@ struct watch_start {
 };
 void watch_start_free(struct watch_start *start); /* members; cleanup */
 
-/* task NULL: all tasks. ERR_NOT_FOUND: no such task. */
+/* task NULL: all tasks within the rights (NULL: all there are). ERR_NOT_FOUND:
+ * no such task. */
 int watch_begin(struct engine *engine, const char *task,
-                struct watch_start *ret, struct err *err);
+                const struct rights *rights, struct watch_start *ret,
+                struct err *err);
 
 /* 1: every event behind event `after` is still there; 0: not, or there never
  * was such an event. */

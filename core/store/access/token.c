@@ -221,33 +221,72 @@ int token_of_session(struct store *store, const char *hash,
   return record_one(statement, &token_shape, "session", ret, err);
 }
 
+/* Whether the maker of what `name` finds by `key` is of the tenant. 1; 0;
+ * -1; NOBODY: it finds no task. */
+#define NOBODY 2
+
+static int is_own(struct store *store, const char *name, const char *key,
+                  const char *value, const struct rights *rights,
+                  struct err *err) {
+  CLEANUP(read_end) struct read read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, name);
+  statement_bind_text(statement, key, value);
+  int row = statement_step(statement, err);
+  if (row <= 0)
+    return row < 0 ? -1 : NOBODY;
+  return rights_cover(rights, statement_text(statement, 0, NULL),
+                      statement_text(statement, 1, NULL));
+}
+
 int token_may(struct store *store, const struct rights *rights,
               const char *task, struct err *err) {
   if (rights_cover_name(rights, task))
     return 1;
   if (!rights_have_own(rights))
     return 0;
-  CLEANUP(read_end) struct read read;
-  if (read_begin(store, &read, err) < 0)
-    return -1;
-  struct statement *statement = db_statement(read.db, "task_tenant");
-  statement_bind_text(statement, "task", task);
-  int row = statement_step(statement, err);
-  if (row <= 0)
-    return row;
-  return rights_cover(rights, task, statement_text(statement, 0, NULL));
+  int own = is_own(store, "task_tenant", "task", task, rights, err);
+  return own == NOBODY ? 0 : own;
+}
+
+int token_may_make(struct store *store, const struct rights *rights,
+                   const char *task, struct err *err) {
+  if (rights_cover_name(rights, task))
+    return 1;
+  if (!rights_have_own(rights))
+    return 0;
+  return is_own(store, "task_tenant", "task", task, rights, err);
+}
+
+int token_may_run(struct store *store, const struct rights *rights,
+                  const char *run, struct err *err) {
+  int own = is_own(store, "run_tenant", "run", run, rights, err);
+  return own == NOBODY ? 0 : own;
 }
 
 int token_count_kernels(struct store *store, const char *tenant,
-                        const char *but, int64_t *ret, struct err *err) {
+                        const struct json *but, int64_t *ret, struct err *err) {
   CLEANUP(read_end) struct read read;
   if (read_begin(store, &read, err) < 0)
     return -1;
   struct statement *statement = db_statement(read.db, "tenant_kernels");
   statement_bind_text(statement, "tenant", tenant);
-  statement_bind_text(statement, "but", but);
+  statement_bind_json(statement, "but", but);
   if (statement_step(statement, err) < 0)
     return -1;
   *ret = statement_integer(statement, 0, 0);
   return 0;
+}
+
+int token_list_tasks(struct store *store, const char *tenant, struct json **ret,
+                     struct err *err) {
+  CLEANUP(read_end) struct read read;
+  if (read_begin(store, &read, err) < 0)
+    return -1;
+  struct statement *statement = db_statement(read.db, "tenant_tasks");
+  statement_bind_text(statement, "tenant", tenant);
+  if (statement_step(statement, err) < 0)
+    return -1;
+  return statement_json(statement, 0, ret, err);
 }

@@ -81,8 +81,23 @@ int token_of_session(struct store *store, const char *hash,
 int token_may(struct store *store, const struct rights *rights,
               const char *task, struct err *err);
 
-/* How many kernels are alive in the tenant's tasks, task `but` apart. */
+/* The same where a missing task would be made: whoever has tasks of their own
+ * may take a name that nobody has. */
+int token_may_make(struct store *store, const struct rights *rights,
+                   const char *task, struct err *err);
+
+/* Whether the run's task is within the rights; 0 also when there is no such
+ * run. */
+int token_may_run(struct store *store, const struct rights *rights,
+                  const char *run, struct err *err);
+
+/* How many kernels are alive in the tenant's tasks, those of `but` (an array of
+ * names) apart. */
 int token_count_kernels(struct store *store, const char *tenant,
-                        const char *but, int64_t *ret, struct err *err);
+                        const struct json *but, int64_t *ret, struct err *err);
+
+/* The names of the tenant's tasks, deleted ones too; *ret is the caller's. */
+int token_list_tasks(struct store *store, const char *tenant, struct json **ret,
+                     struct err *err);
 
 #endif
