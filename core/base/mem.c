@@ -1,10 +1,13 @@
 #include "core/base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void *checked(void *pointer) {
@@ -59,4 +62,44 @@ void mem_close_descriptor(int *descriptor) {
   if (*descriptor >= 0)
     close(*descriptor);
   *descriptor = -1;
+}
+
+/* What malloc may keep for the next request. */
+#define KEPT_MOST ((size_t)24 << 20)
+
+static size_t resident_bytes(void) {
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "re");
+  if (file == NULL)
+    return 0;
+  if (fscanf(file, "%*u %lu", &pages) != 1)
+    pages = 0;
+  fclose(file);
+  return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Resident beside what is allocated: the program, its libraries, stacks, and
+ * what malloc keeps. */
+static size_t other_bytes(void) {
+  struct mallinfo2 heap = mallinfo2();
+  size_t allocated = heap.uordblks + heap.hblkhd, resident = resident_bytes();
+  return resident > allocated ? resident - allocated : 0;
+}
+
+void mem_give_back(bool knows) {
+  static atomic_long looked;
+  static atomic_size_t least =
+      SIZE_MAX; /* that there is without malloc's part */
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  if (!knows && atomic_load(&looked) == now.tv_sec)
+    return;
+  atomic_store(&looked, now.tv_sec);
+  size_t others = other_bytes();
+  if (others < atomic_load(&least))
+    atomic_store(&least, others);
+  if (others < atomic_load(&least) + KEPT_MOST)
+    return;
+  malloc_trim(0);
+  atomic_store(&least, other_bytes());
 }

@@ -9,6 +9,7 @@
 #ifndef CELLPOST_BASE_MEM_H
 #define CELLPOST_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CLEANUP(function) __attribute__((cleanup(function)))
@@ -21,6 +22,11 @@ void *mem_grow(void *old, size_t count, size_t size);
 char *mem_copy_text(const char *text);                  /* NULL gives NULL */
 char *mem_copy_bytes(const void *bytes, size_t length); /* adds a NUL */
 char *mem_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Gives memory back to the system when much of what was freed is still kept, as
+ * malloc likes to. Looks once a second at most, unless the caller `knows` that
+ * it has just freed much. */
+void mem_give_back(bool knows);
 
 /* Cleanup functions: each takes the address of the variable. */
 void mem_free_pointer(void *pointer_address); /* for any `T *` from above */

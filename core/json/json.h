@@ -42,7 +42,8 @@ enum json_kind {
 struct json_rules {
   size_t max_bytes;
   unsigned max_depth; /* nesting of arrays and objects */
-  /* false: any fault is an ERR_INVALID that names the byte offset.
+  /* false: any fault is an ERR_INVALID that names the byte offset; a NUL in a
+   * key, which is JSON, an ERR_FIELD.
    * true (kernels): invalid UTF-8 and lone surrogate escapes become U+FFFD,
    * NaN, Infinity and -Infinity become those words as strings, a NUL in a key
    * becomes U+FFFD; only broken grammar, size and depth are errors. */

@@ -107,8 +107,9 @@ static int push_key(struct parser *parser) {
   const char *nul;
   while ((nul = memchr(bytes, '\0', length)) != NULL) {
     if (!parser->rules->tolerant)
-      return err_set(parser->err, ERR_INVALID,
-                     "JSON: \\u0000 in the key at byte %zu",
+      return err_set(parser->err, ERR_FIELD,
+                     "JSON: the key at byte %zu has a NUL character (\\u0000), "
+                     "as no field has",
                      parser->scan.start);
     size_t run = (size_t)(nul - bytes);
     buf_append(&parser->keys, bytes, run);

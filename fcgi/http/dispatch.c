@@ -236,6 +236,9 @@ static void serve(struct call *call, struct door *door) {
   count(&call->service->metrics, call->reply->status);
 }
 
+/* Bytes in and out from which on it may have left much memory behind. */
+#define BIG_REQUEST ((size_t)256 << 10)
+
 void dispatch(struct service *service, struct door *door) {
   struct request request;
   struct reply reply;
@@ -253,8 +256,10 @@ void dispatch(struct service *service, struct door *door) {
   caller_free(&call.caller);
   json_free(call.answer);
   json_free(call.details);
+  bool big = request.body.length + reply.bytes > BIG_REQUEST;
   reply_free(&reply);
   request_free(&request);
+  mem_give_back(big);
   atomic_fetch_sub(&service->metrics.in_progress, 1);
   log_set_request(NULL);
   log_set_task(NULL);

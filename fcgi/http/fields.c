@@ -274,7 +274,9 @@ int fields_parse(const char *bytes, size_t length, struct json **ret,
     return err_set(err, ERR_INVALID, "the body is empty, not a JSON object");
   CLEANUP(json_done) struct json *value = NULL;
   if (json_parse(bytes, length, &JSON_RULES_REQUEST, &value, err) < 0)
-    return err_wrap(err, "the body is no JSON");
+    return err != NULL && err->kind == ERR_INVALID
+               ? err_wrap(err, "the body is no JSON")
+               : err_wrap(err, "the body cannot be taken");
   if (json_kind(value) != JSON_OBJECT)
     return err_set(err, ERR_INVALID, "the body is JSON, but not an object");
   *ret = MEM_STEAL(value);

@@ -47,7 +47,7 @@ static void check_refused(const char *text, size_t length,
   CLEANUP(mem_free_pointer) char *got = rewritten(text, length, rules, &err);
   if (got != NULL)
     fail_msg("%s was accepted as %s", text, got);
-  assert_int_equal(err.kind, ERR_INVALID);
+  assert_int_equal(err.kind, strstr(reason, "NUL") ? ERR_FIELD : ERR_INVALID);
   if (strstr(err.text, reason) == NULL)
     fail_msg("%s: \"%s\" does not say \"%s\"", text, err.text, reason);
 }
@@ -166,7 +166,7 @@ static void what_kernels_get_wrong_is_mended_only_for_them(void **state) {
       {TEXT("\"\xE4\xB8\""), "invalid UTF-8 at byte 1", "\"" U_FFFD "\""},
       {TEXT("\"\xF4\x90\x80\x80\""), "invalid UTF-8 at byte 1",
        "\"" U_FFFD U_FFFD U_FFFD U_FFFD "\""},
-      {TEXT("{\"a\\u0000b\":1}"), "\\u0000 in the key at byte 1",
+      {TEXT("{\"a\\u0000b\":1}"), "the key at byte 1 has a NUL",
        "{\"a" U_FFFD "b\":1}"},
       {TEXT("{\"\xFF\":1}"), "invalid UTF-8 at byte 2", "{\"" U_FFFD "\":1}"},
       {TEXT("{\"a\":1,\"b\":2,\"a\":3}"), "the key at byte 13 stands there",
