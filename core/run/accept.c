@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/clock.h"
 #include "core/base/crypto.h"
 #include "core/base/mem.h"
 #include "core/run/engine/engine_private.h"
@@ -39,7 +38,7 @@ static void abandon(struct accepted *accepted) {
   if (accepted->entry == NULL || run_status_is_final(record->status))
     return;
   record->status = RUN_CANCELLED;
-  record->ended_at = clock_wall_us();
+  record->ended_at = run_record_now(record);
   record->execution_count = -1;
   CLEANUP(json_done) struct json *none = json_array();
   struct run_ending ending = {.record = record, .outputs = none};
@@ -130,7 +129,7 @@ static void fill_record(struct accepted *accepted,
              request->body_sha256);
   record->instance = mem_copy_text(accepted->engine->instance);
   record->options = options_of(request, accepted);
-  record->queued_at = clock_wall_us();
+  run_record_accept(record);
   record->status = RUN_QUEUED;
   record->execution_count = -1;
   record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
@@ -174,7 +173,7 @@ static int insert(struct engine *engine, struct run_record *record,
   if (inserted < 0 && fault.kind == ERR_NOT_FOUND) {
     if (make_task(engine, record->task, record->caller, err) < 0)
       return -1;
-    record->queued_at = clock_wall_us();
+    run_record_accept(record);
     return run_insert(engine->store, record, existing, err);
   }
   return inserted < 0 ? err_set(err, fault.kind, "%s", fault.text) : inserted;

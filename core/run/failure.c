@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/report/hint/hint.h"
 #include "core/report/text.h"
@@ -56,7 +55,7 @@ void failure_close(struct engine *engine, struct run_record *record,
                    const struct err *why, const char *stderr_tail,
                    size_t limit) {
   record->status = why->kind == ERR_CONFLICT ? RUN_CANCELLED : RUN_NOT_RUN;
-  record->ended_at = clock_wall_us();
+  record->ended_at = run_record_now(record);
   record->execution_count = -1;
   record->cpu_ms = record->memory_peak_bytes = record->output_bytes = -1;
   failure_describe(record, why->text, stderr_tail, limit);

@@ -56,8 +56,9 @@ struct replay {
   struct engine *engine;
   struct session *session;
   struct replay_record *record;
-  int directory; /* of the task */
-  bool over;     /* no further cell is run */
+  int directory;    /* of the task */
+  int64_t begun_ns; /* clock_boot_ns() */
+  bool over;        /* no further cell is run */
   bool died;
 };
 
@@ -167,7 +168,8 @@ static enum replay_status status_of(const struct replay *replay) {
 static void record_end(struct replay *replay) {
   struct replay_record *record = replay->record;
   struct err err = {0};
-  record->ended_at = clock_wall_us();
+  record->ended_at =
+      record->started_at + (clock_boot_ns() - replay->begun_ns) / 1000;
   if (replay_finish(replay->engine->store, record, &err) < 0)
     log_error("the end of replay %s is not in the registry: %s", record->id,
               err.text);
@@ -198,6 +200,7 @@ static void perform(struct replay *replay) {
   record->instance = mem_copy_text(replay->engine->instance);
   record->kernel = mem_copy_text(known->kernel.id);
   record->started_at = clock_wall_us();
+  replay->begun_ns = clock_boot_ns();
   record->differences = json_array();
   if (replay_start(replay->engine->store, record, &err) < 0) {
     log_error("replay %s was not begun: %s", record->id, err.text);

@@ -48,7 +48,7 @@ static struct code_cell *cell_of(struct passage *run) {
 static void start_record(struct run_record *record,
                          const struct session *session) {
   record->status = RUN_RUNNING;
-  record->started_at = clock_wall_us();
+  record->started_at = run_record_now(record);
   record->kernel = mem_copy_text(session->kernel->id);
   record->generation = session->kernel->generation;
   record->kernel_state = mem_copy_text(session->state);

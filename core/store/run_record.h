@@ -21,7 +21,8 @@ enum run_status {
   RUN_OOM,
   RUN_KERNEL_DIED,
   RUN_LOST,    /* the process that led it died; its end is unknown */
-  RUN_NOT_RUN, /* accepted, but no kernel could be had (503) */
+  RUN_NOT_RUN, /* accepted, but no kernel could be had (503), or the process
+                  that was to lead it died before it began */
 };
 const char *run_status_name(enum run_status status);
 enum run_status run_status_parse(const char *name); /* RUN_LOST if unknown */
@@ -50,6 +51,8 @@ struct run_record {
   struct json *options; /* images, text_limit, traceback, limits: for replays of
                            the answer */
   int64_t queued_at;
+  int64_t queued_boot_ns; /* the same by clock_boot_ns(); not stored, 0: not
+                             known */
   /* known when it starts */
   int64_t started_at;  /* 0: not yet */
   char *kernel;        /* id, or NULL */
@@ -85,6 +88,13 @@ enum run_detail {
 #define RUN_BRIEF_CODE ((size_t)800) /* 200 characters */
 
 void run_record_free(struct run_record *record); /* members; cleanup */
+
+/* Sets the time of acceptance to now. */
+void run_record_accept(struct run_record *record);
+/* The present time on the clock of a run that is led here: what has passed
+ * since it was accepted is measured by clock_boot_ns(), so that its times keep
+ * their order and its durations are true whatever becomes of the wall clock. */
+int64_t run_record_now(const struct run_record *record);
 void run_list_free(struct run_record *list, size_t count);
 
 /* One display that a run made, so that a later update finds its output. */

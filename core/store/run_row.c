@@ -97,6 +97,18 @@ void run_record_free(struct run_record *record) {
   record_free(&run_shape, record);
 }
 
+void run_record_accept(struct run_record *record) {
+  record->queued_at = clock_wall_us();
+  record->queued_boot_ns = clock_boot_ns();
+}
+
+int64_t run_record_now(const struct run_record *record) {
+  return record->queued_boot_ns == 0
+             ? clock_wall_us()
+             : record->queued_at +
+                   (clock_boot_ns() - record->queued_boot_ns) / 1000;
+}
+
 void run_list_free(struct run_record *list, size_t count) {
   record_list_free(&run_shape, list, count);
 }

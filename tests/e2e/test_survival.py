@@ -268,3 +268,17 @@ def test_a_kernel_that_cannot_be_reached_is_replaced(own):
     assert answer["result"]["text/plain"] == "2"
     assert answer["kernel"]["state"] == "lost" and "could not be reached" in answer["kernel"]["reason"]
     assert not alive(pid)
+
+
+def test_the_kernel_that_was_idle_longest_gives_way_and_is_brought_back(make_instance):
+    own = make_instance({"kernels.max_kernels": "2"})
+    own.put("old", replay_after_death=True)
+    own.post("old", "x = 1")
+    own.post("b", "x = 2")
+    assert own.post("c", "x = 3")["status"] == "ok"
+    answer = own.post("old", "x")
+    assert answer["result"]["text/plain"] == "1"
+    assert answer["kernel"]["state"] == "kept" and "run again" in answer["kernel"]["reason"]
+    lost = own.post("b", "1")
+    assert lost["kernel"]["state"] == "lost" and "generation 1 are gone" in lost["kernel"]["reason"]
+    assert "lost" in lost["text"]

@@ -151,6 +151,20 @@ static void an_answer_has_both_streams_and_the_last_result(void **state) {
   assert_null(json_get(usage, "cpu_ms"));
 }
 
+/* As after a jump of the wall clock by an hour, either way. */
+static void a_run_measures_by_a_clock_that_does_not_jump(void **state) {
+  (void)state;
+  for (int64_t hour = -3600; hour <= 3600; hour += 7200) {
+    struct run_record record = {0};
+    run_record_accept(&record);
+    record.queued_at += hour * 1000000;
+    int64_t passed = run_record_now(&record) - record.queued_at;
+    assert_in_range(passed, 0, 10 * 1000000);
+  }
+  struct run_record stored = {.queued_at = 1};
+  assert_true(run_record_now(&stored) > 1000000);
+}
+
 static void references_lead_back_or_say_what_is_missing(void **state) {
   (void)state;
   struct media media = {.mime = "image/png", .output = 0};
@@ -215,6 +229,7 @@ int main(void) {
       cmocka_unit_test(blank_lines_in_front_are_counted),
       cmocka_unit_test(a_failure_has_words_for_people_and_models),
       cmocka_unit_test(an_answer_has_both_streams_and_the_last_result),
+      cmocka_unit_test(a_run_measures_by_a_clock_that_does_not_jump),
       cmocka_unit_test(what_the_log_refused_comes_again),
       cmocka_unit_test(references_lead_back_or_say_what_is_missing),
   };

@@ -1,6 +1,5 @@
 #include "core/run/collect/collect.h"
 
-#include "core/base/clock.h"
 #include "core/run/engine/engine_private.h"
 
 void collect_begin(struct collect *collect) {
@@ -43,7 +42,7 @@ static struct json *truncation(const struct collect *collect) {
 
 static void collect_outputs(struct collect *collect) {
   struct outcome *outcome = collect->outcome;
-  outcome->ended_at = clock_wall_us();
+  outcome->ended_at = run_record_now(collect->record);
   live_lock(collect->live);
   outcome->outputs = collector_outputs(collect->collector);
   live_unlock(collect->live);

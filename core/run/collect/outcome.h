@@ -29,7 +29,7 @@ struct outcome {
   struct late_batch late;   /* what other runs put out meanwhile */
 
   /* collect: what is told of it */
-  int64_t ended_at; /* wall clock */
+  int64_t ended_at; /* run_record_now() */
   struct json *outputs;
   enum run_status status;
   char *kernel_reason; /* why the kernel is gone, when it died; else NULL */
