@@ -58,9 +58,8 @@ int pool_check_place(const struct store *store, struct err *err) {
       access(store->log_path, F_OK) == 0)
     return 0;
   return err_set(err, ERR_UNAVAILABLE,
-                 "the database %s was deleted or replaced while the service "
-                 "runs: put it back with its -wal, or restart the service",
-                 store->path);
+                 "the database was deleted or replaced while the service runs: "
+                 "put it back with its -wal, or restart the service");
 }
 
 /* One try, for a moment only: our own lock is not held while another process
