@@ -94,6 +94,9 @@ struct cgroup_watch cgroup_watch_memory(const struct cgroup *group,
 /* Call this after an event, before the next poll. */
 void cgroup_watch_clear(const struct cgroup_watch *watch);
 
+/* How many processes are in the group now. */
+int cgroup_count(const struct cgroup *group);
+
 /* Kills everything in the group and waits for its end, at most limit_ms. The
  * number of processes left. */
 int cgroup_kill(const struct cgroup *group, int limit_ms);

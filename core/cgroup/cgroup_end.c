@@ -47,7 +47,7 @@ static int kill_round(const struct cgroup *group) {
   return count;
 }
 
-static int count_left(const struct cgroup *group) {
+int cgroup_count(const struct cgroup *group) {
   int most = 0;
   for (size_t i = 0; i < CGROUP_COUNT; i++) {
     char text[8192];
@@ -67,14 +67,14 @@ int cgroup_kill(const struct cgroup *group, int limit_ms) {
   if (group->version == 0)
     return 0;
   int64_t end = clock_monotonic_ns() + limit_ms * CLOCK_MS;
-  int left = count_left(group);
+  int left = cgroup_count(group);
   for (int wait_ms = 1; left > 0; wait_ms = wait_ms < 50 ? wait_ms * 2 : 50) {
     kill_round(group);
-    left = count_left(group);
+    left = cgroup_count(group);
     if (left == 0 || clock_monotonic_ns() >= end)
       break;
     poll(NULL, 0, wait_ms);
-    left = count_left(group);
+    left = cgroup_count(group);
   }
   return left;
 }

@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import pathlib
+import re
 import signal
 import socket
 import sqlite3
@@ -220,6 +221,15 @@ for _ in range(1 << 10):
     held.append(mmap.mmap(file.fileno(), 1 << 20)); file.close(); file = None
     held[-1].write(block); time.sleep(0.02)
 """,
+    "mapped for reading": """
+import mmap
+for _ in range(1 << 10):
+    file = file or open("u", "wb+")
+    if os.path.exists("u"): os.unlink("u")
+    file.write(block); file.flush()
+    held.append(mmap.mmap(file.fileno(), 1 << 20, flags=mmap.MAP_PRIVATE)); file.close(); file = None
+    time.sleep(0.02)
+""",
 }
 
 
@@ -237,6 +247,54 @@ def write(count):
     assert guarded.put(task, limits={"workspace_bytes": 16 * MIB}).status_code in (200, 201)
     try:
         answer = guarded.post(task, code + HOLD[how], timeout=30)
+        assert (answer["status"], answer["ended_by"]) == ("interrupted", "SIGINT"), answer["text"]
+        assert "grown beyond" in answer["notes"][0]
+    finally:
+        guarded.delete(task)
+
+
+def test_files_without_a_name_do_not_outlive_a_run_for_long(guarded):
+    task = "kept"
+    code = """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    file = open("u", "wb+"); os.unlink("u"); file.write(bytes(48 << 20)); file.flush()
+    time.sleep(600)
+    os._exit(0)
+"""
+    assert guarded.put(task, limits={"workspace_bytes": 16 * MIB}).status_code in (200, 201)
+    try:
+        guarded.post(task, code)
+        pid = guarded.kernel_pid(task)
+        wait_for(lambda: not alive(pid), "its end", 30)
+        answer = guarded.post(task, "1")
+        assert answer["kernel"]["state"] == "lost" and "beyond the size of the workspace" in answer["kernel"]["reason"]
+    finally:
+        guarded.delete(task)
+
+
+def switches(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.M)[1])
+
+
+def test_an_idle_kernel_costs_its_shim_nothing_and_is_watched_again(guarded):
+    task = "resting"
+    assert guarded.put(task, limits={"workspace_bytes": 16 * MIB}).status_code in (200, 201)
+    try:
+        guarded.post(task, "1")
+        stat = pathlib.Path(f"/proc/{guarded.kernel_pid(task)}/stat").read_text()
+        shim = int(stat.rpartition(")")[2].split()[1])
+
+        def rests():
+            before = switches(shim)
+            time.sleep(5)  # that nothing happens has no event
+            return switches(shim) == before
+
+        wait_for(rests, "its rest", 60)
+        code = "import time\nwith open('x', 'wb') as f:\n  while True: f.write(bytes(1 << 20)); f.flush(); time.sleep(0.02)"
+        answer = guarded.post(task, code, timeout=30)
         assert (answer["status"], answer["ended_by"]) == ("interrupted", "SIGINT"), answer["text"]
         assert "grown beyond" in answer["notes"][0]
     finally:

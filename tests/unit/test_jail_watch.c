@@ -67,7 +67,8 @@ static void a_workspace_that_goes_on_to_grow_is_killed(void **state) {
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
     struct fs_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
-    if (jail_watch_judge(&quota, usage) != steps[i].verdict)
+    if (jail_watch_judge(&quota, usage, (struct fs_usage){0}, 1) !=
+        steps[i].verdict)
       fail_msg("step %zu", i);
   }
 }
@@ -87,7 +88,31 @@ static void what_was_there_at_the_start_is_let_be(void **state) {
   struct jail_quota quota = {.most = {100 * MIB, 1000}};
   for (size_t i = 0; i < COUNT_OF(steps); i++) {
     struct fs_usage usage = {steps[i].mebibytes * MIB, steps[i].files};
-    if (jail_watch_judge(&quota, usage) != steps[i].verdict)
+    if (jail_watch_judge(&quota, usage, (struct fs_usage){0}, 1) !=
+        steps[i].verdict)
+      fail_msg("step %zu", i);
+  }
+}
+
+/* They cannot be deleted to get back to the size. */
+static void files_without_a_name_are_not_kept_for_long(void **state) {
+  (void)state;
+  static const struct {
+    int64_t named, held, second;
+    enum jail_verdict verdict;
+  } steps[] = {
+      {10, 80, 1, JAIL_FINE},      {10, 95, 2, JAIL_INTERRUPT},
+      {10, 95, 6, JAIL_FINE},      {10, 50, 7, JAIL_FINE},
+      {10, 95, 8, JAIL_INTERRUPT}, {101, 5, 12, JAIL_FINE},
+      {10, 95, 13, JAIL_FINE},     {10, 95, 17, JAIL_FINE},
+      {10, 95, 18, JAIL_KILL_NOW},
+  };
+  struct jail_quota quota = {.most = {100 * MIB, 1000}};
+  for (size_t i = 0; i < COUNT_OF(steps); i++) {
+    struct fs_usage held = {steps[i].held * MIB, 1};
+    struct fs_usage usage = {(steps[i].named + steps[i].held) * MIB, 10};
+    if (jail_watch_judge(&quota, usage, held, steps[i].second * CLOCK_S) !=
+        steps[i].verdict)
       fail_msg("step %zu", i);
   }
 }
@@ -423,6 +448,7 @@ int main(void) {
       cmocka_unit_test(paths_are_beneath_by_components),
       cmocka_unit_test(a_process_is_metered),
       SCRATCH(what_forbids_user_namespaces_is_named),
+      cmocka_unit_test(files_without_a_name_are_not_kept_for_long),
       cmocka_unit_test(a_kill_counts_until_the_kernel_has_survived_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

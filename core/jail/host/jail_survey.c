@@ -141,7 +141,10 @@ static void survey_killing(struct jail_survey *survey) {
     note(survey, JAIL_KILL, JAIL_ON, "with the control group");
   else
     note(survey, JAIL_KILL, JAIL_DEGRADED, "one by one");
-  note(survey, JAIL_QUOTA, JAIL_ON, "looked at every few seconds during a run");
+  note(survey, JAIL_QUOTA, JAIL_DEGRADED,
+       "looked at every few seconds while anything runs: what is "
+       "written in between is on the disk by then; files that only a message "
+       "in a socket holds are not counted");
 }
 
 int jail_survey_require_all(const struct jail_survey *survey, struct err *err) {

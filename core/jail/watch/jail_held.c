@@ -49,9 +49,7 @@ static void add_descriptor(struct count *count, int listing, const char *name) {
                            .bytes = (int64_t)status.st_blocks * BLOCK});
 }
 
-static void add_descriptors(struct count *count, pid_t pid) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+static void add_table(struct count *count, const char *path) {
   DIR *listing = opendir(path);
   if (listing == NULL)
     return;
@@ -63,21 +61,37 @@ static void add_descriptors(struct count *count, pid_t pid) {
   closedir(listing);
 }
 
+/* A thread may have a table of descriptors of its own (CLONE_FILES, clone(2)).
+ */
+static void add_descriptors(struct count *count, pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+  DIR *tasks = opendir(path);
+  if (tasks == NULL)
+    return;
+  const struct dirent *entry;
+  while (count->looked < MOST_LOOKED && (entry = readdir(tasks)) != NULL) {
+    snprintf(path, sizeof path, "/proc/%d/task/%.20s/fd", (int)pid,
+             entry->d_name);
+    if (entry->d_name[0] != '.')
+      add_table(count, path);
+  }
+  closedir(tasks);
+}
+
 static bool ends_as_deleted(const char *line, size_t length) {
   size_t end = strlen(DELETED);
   return length > end && strcmp(line + length - end, DELETED) == 0;
 }
 
-/* "from-to rw-s offset major:minor inode path" (proc_pid_maps(5)); what is
- * mapped to be private cannot grow its file. */
+/* "from-to rw-s offset major:minor inode path" (proc_pid_maps(5)). */
 static void add_mapping(struct count *count, const char *line) {
   uint64_t from, to;
-  char access[5];
   unsigned device_major, device_minor;
   uintmax_t inode;
-  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %ju", &from, &to,
-             access, &device_major, &device_minor, &inode) != 6 ||
-      access[3] != 's' || device_major != major(count->device) ||
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*x %x:%x %ju", &from, &to,
+             &device_major, &device_minor, &inode) != 5 ||
+      device_major != major(count->device) ||
       device_minor != minor(count->device))
     return;
   add(count, (struct held){.inode = (ino_t)inode,

@@ -17,6 +17,8 @@
 #define LOOK_MOST_MS 500
 #define QUOTA_NS (2 * CLOCK_S)
 #define QUOTA_OVER_NS CLOCK_S
+#define HELD_NS (5 * CLOCK_S)
+#define ACTIVITY_NS (10 * CLOCK_MS) /* of CPU time */
 #define SURVIVED_NS (10 * CLOCK_S)
 #define QUOTA_EFFORT                                                           \
   20 /* at most a twentieth of the time is spent counting                      \
@@ -55,17 +57,34 @@ static void set_base(struct jail_quota *quota, struct fs_usage usage) {
       next_base(most->files, quota->base.files, usage.files, GROWTH_FILES);
 }
 
+static bool is_over(const struct jail_quota *quota, struct fs_usage usage) {
+  return usage.bytes > quota->base.bytes || usage.files > quota->base.files;
+}
+
+/* For too long by files without a name alone. */
+static bool keeps_nameless(struct jail_quota *quota, struct fs_usage usage,
+                           struct fs_usage held, int64_t now) {
+  const struct fs_usage named = {usage.bytes - held.bytes,
+                                 usage.files - held.files};
+  if (!is_over(quota, usage) || is_over(quota, named))
+    quota->nameless_since = 0;
+  else if (quota->nameless_since == 0)
+    quota->nameless_since = now;
+  return quota->nameless_since != 0 && now - quota->nameless_since >= HELD_NS;
+}
+
 enum jail_verdict jail_watch_judge(struct jail_quota *quota,
-                                   struct fs_usage usage) {
+                                   struct fs_usage usage, struct fs_usage held,
+                                   int64_t now) {
   set_base(quota, usage);
-  bool over =
-      usage.bytes > quota->base.bytes || usage.files > quota->base.files;
+  bool over = is_over(quota, usage);
   bool grows = usage.bytes > quota->last.bytes + GROWTH_BYTES ||
                usage.files > quota->last.files + GROWTH_FILES;
+  bool keeps = keeps_nameless(quota, usage, held, now);
   enum jail_verdict verdict = JAIL_FINE;
   if (over && !quota->over)
     verdict = JAIL_INTERRUPT;
-  else if (over && grows)
+  else if (over && (grows || keeps))
     verdict = JAIL_KILL_NOW;
   if (over)
     quota->last = usage;
@@ -83,7 +102,16 @@ static int open_same(const char *path, dev_t device, ino_t inode) {
   return -1;
 }
 
-void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
+static bool make_timer(pid_t kernel, timer_t *ret) {
+  clockid_t clock;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL,
+                           .sigev_signo = SIGALRM};
+  return clock_getcpuclockid(kernel, &clock) == 0 &&
+         timer_create(clock, &event, ret) == 0;
+}
+
+void jail_watch_open(struct jail_watch *watch, const struct jail *jail,
+                     pid_t kernel) {
   *watch = (struct jail_watch){.memory = {-1, 0}, .workspace = -1, .run = -1};
   if (jail->layers == 0)
     return;
@@ -101,6 +129,7 @@ void jail_watch_open(struct jail_watch *watch, const struct jail *jail) {
       open_same(jail->workspace, jail->workspace_device, jail->workspace_inode);
   if (jail_has(jail, JAIL_MOUNT))
     watch->run = open(jail->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  watch->can_rest = make_timer(kernel, &watch->activity);
   watch->quota_at = clock_monotonic_ns(); /* before it can have written much */
 }
 
@@ -172,14 +201,15 @@ static enum jail_verdict look_at_workspace(struct jail_watch *watch) {
   if (watch->workspace < 0)
     return JAIL_FINE;
   struct stat status;
+  struct fs_usage held = {0};
   struct fs_usage usage =
       fs_usage_count(watch->workspace, most_counted(&watch->quota));
-  if (fstat(watch->workspace, &status) == 0) {
-    struct fs_usage held = jail_held_count(status.st_dev);
-    usage.bytes += held.bytes;
-    usage.files += held.files;
-  }
-  enum jail_verdict verdict = jail_watch_judge(&watch->quota, usage);
+  if (fstat(watch->workspace, &status) == 0)
+    held = jail_held_count(status.st_dev);
+  usage.bytes += held.bytes;
+  usage.files += held.files;
+  enum jail_verdict verdict =
+      jail_watch_judge(&watch->quota, usage, held, clock_monotonic_ns());
   if (verdict != JAIL_FINE)
     watch->cause = EXIT_WORKSPACE;
   return verdict;
@@ -193,10 +223,23 @@ static int64_t processor_ns(void) {
   return time.tv_sec * CLOCK_S + time.tv_nsec;
 }
 
+/* An idle kernel without other processes can neither write nor grow: until it
+ * has computed again there is nothing to look at. */
+static void rest(struct jail_watch *watch) {
+  const struct itimerspec once = {.it_value = {.tv_nsec = ACTIVITY_NS}};
+  if (timer_settime(watch->activity, 0, &once, NULL) != 0)
+    return;
+  watch->resting = true;
+  watch->memory_at = watch->quota_at = 0;
+}
+
 static enum jail_verdict look_at_files(struct jail_watch *watch, int64_t now) {
   watch->quota_at = now + QUOTA_NS;
-  if (was_idle(watch))
+  if (was_idle(watch) && !watch->quota.over) {
+    if (watch->can_rest && cgroup_count(watch->group) == 1)
+      rest(watch);
     return JAIL_FINE;
+  }
   int64_t began = processor_ns();
   enum jail_verdict verdict = look_at_run(watch);
   if (verdict == JAIL_FINE)
@@ -212,7 +255,12 @@ enum jail_verdict jail_watch_turn(struct jail_watch *watch, bool told) {
   enum jail_verdict verdict = JAIL_FINE;
   if (told)
     cgroup_watch_clear(&watch->memory);
-  if (told || (watch->memory_at != 0 && now >= watch->memory_at))
+  if (told && watch->resting) {
+    watch->resting = false;
+    watch->quota_at = now;
+  }
+  if ((told && watch->group != NULL) ||
+      (watch->memory_at != 0 && now >= watch->memory_at))
     verdict = look_at_memory(watch, now);
   if (verdict == JAIL_FINE && watch->quota_at != 0 && now >= watch->quota_at)
     verdict = look_at_files(watch, now);
@@ -231,7 +279,8 @@ void jail_watch_conclude(const struct jail_watch *watch,
     record->memory_peak = usage.memory_peak;
   if (usage.memory_limit > 0)
     record->memory_limit = usage.memory_limit;
+  bool settled = clock_monotonic_ns() - watch->oom_seen_at >= SURVIVED_NS;
   if (record->signal == SIGKILL && record->cause == EXIT_PLAIN &&
-      usage.oom_kills > watch->oom_kills)
+      usage.oom_kills > (settled ? watch->oom_kills_seen : watch->oom_kills))
     record->cause = EXIT_MEMORY;
 }

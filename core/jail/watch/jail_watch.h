@@ -19,6 +19,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "core/base/fs_usage.h"
 #include "core/cgroup/cgroup.h"
@@ -36,13 +38,17 @@ bool jail_watch_trips(struct jail_watch_trigger *trigger, int64_t fixed);
 
 struct jail_quota {
   struct fs_usage most;
-  struct fs_usage base; /* what is tolerated: `most`, or what was found */
-  struct fs_usage last; /* the last time that it was over */
+  struct fs_usage base;   /* what is tolerated: `most`, or what was found */
+  struct fs_usage last;   /* the last time that it was over */
+  int64_t nameless_since; /* it is over by files without a name; 0: it is not */
   bool based, over;
 };
 /* The first usage is the base. */
+/* `held` is the part of it that has no name: it cannot be deleted, so that a
+ * kernel that keeps it for five seconds (`now`, monotonic) is killed. */
 enum jail_verdict jail_watch_judge(struct jail_quota *quota,
-                                   struct fs_usage usage);
+                                   struct fs_usage usage, struct fs_usage held,
+                                   int64_t now);
 
 /* How many kills for lack of memory the kernel has survived: those that were
  * counted more than ten seconds ago. One that was killed takes a while to end
@@ -58,6 +64,8 @@ struct jail_watch {
   int64_t memory_at;  /* when to look at memory (monotonic), 0: when told to */
   int workspace, run; /* open directories, -1: not watched */
   struct jail_quota quota;
+  timer_t activity;       /* of the kernel: counts its CPU time */
+  bool can_rest, resting; /* until that, or memory, tells */
   int64_t quota_at;       /* when to look at files, 0: never */
   int64_t cpu_us;         /* when they were looked at */
   int64_t oom_kills;      /* that are no reason of the kernel's end */
@@ -66,13 +74,17 @@ struct jail_watch {
   enum exit_cause cause; /* of the last verdict */
 };
 
-/* In the shim, as long as it may open things. Takes what the jail has. */
-void jail_watch_open(struct jail_watch *watch, const struct jail *jail);
+/* In the shim, as long as it may open things. Takes what the jail has. `kernel`
+ * is its pid here. While the kernel is alone and idle nothing is looked at: a
+ * timer on its CPU time sends SIGALRM. */
+void jail_watch_open(struct jail_watch *watch, const struct jail *jail,
+                     pid_t kernel);
 
 /* When jail_watch_turn is due at the latest; 0: when memory tells. */
 int64_t jail_watch_due(const struct jail_watch *watch);
 
-/* `told`: the memory's descriptor is ready. What is to be done with the kernel;
+/* `told`: the memory's descriptor is ready, or SIGALRM has come. What is to be
+ * done with the kernel;
  * watch->cause says why. */
 enum jail_verdict jail_watch_turn(struct jail_watch *watch, bool told);
 

@@ -79,7 +79,7 @@ static void describe_cause(struct ending *ending,
         mebibytes(record->memory_limit), mebibytes(record->memory_peak));
   else if (record->cause == EXIT_WORKSPACE)
     snprintf(ending->reason, size,
-             "Its files went on to grow beyond the size of the workspace.");
+             "Its files stayed beyond the size of the workspace.");
   else
     snprintf(ending->reason, size, "It filled the directory of its sockets.");
 }

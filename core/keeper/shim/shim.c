@@ -40,7 +40,7 @@ struct shim {
   struct log_ring log;
   int64_t terminate_grace_ms;
   int64_t kill_at; /* 0: no SIGTERM was sent */
-  bool ended;
+  bool ended, told;
   struct exit_record record;
 };
 
@@ -117,6 +117,8 @@ static void take_signals(struct shim *shim) {
       signal_kernel(shim, SIGINT);
     else if (info.ssi_signo == SIGQUIT)
       signal_kernel(shim, SIGKILL);
+    else if (info.ssi_signo == SIGALRM)
+      shim->told = true; /* jail_watch.h */
   }
 }
 
@@ -169,7 +171,8 @@ static void watch(struct shim *shim) {
     if (polled[0].revents != 0)
       take_signals(shim);
     if (!shim->ended)
-      keep_rules(shim, polled[2].revents != 0);
+      keep_rules(shim, shim->told || polled[2].revents != 0);
+    shim->told = false;
     if (!shim->ended && shim->kill_at != 0 &&
         clock_monotonic_ns() >= shim->kill_at) {
       signal_kernel(shim, SIGKILL);
@@ -260,7 +263,7 @@ static _Noreturn void give_up(int report, const struct err *err) {
 static void reduce(struct shim *shim, const char *title) {
   int closed[JAIL_DESCRIPTORS];
   size_t count = jail_descriptors(&shim->jail, closed);
-  jail_watch_open(&shim->watch, &shim->jail);
+  jail_watch_open(&shim->watch, &shim->jail, shim->kernel);
   for (size_t i = 0; i < count; i++)
     close(closed[i]);
   /* However many processes a kernel starts: root's shim comes first. */
