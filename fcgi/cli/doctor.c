@@ -22,6 +22,7 @@
 #include "core/jupyter/kernelspec.h"
 #include "core/mime/mime.h"
 #include "core/notebook/writer/notebook.h"
+#include "fcgi/cli/tokens.h"
 #include "fcgi/transport/listener.h"
 
 #define DETAIL_SIZE 400
@@ -178,12 +179,25 @@ static bool look_at_warm(const struct conf *conf, char *detail) {
              (long long)json_as_integer(json_get(spares, "wanted"), 0));
 }
 
+static bool look_at_tokens(const struct conf *conf, char *detail) {
+  CLEANUP(mem_free_pointer)
+  char *mark = mem_format("%s/" LAYOUT_AUTH_MARK, conf->state_directory);
+  if (access(mark, F_OK) == 0)
+    return say(true, detail, "needed, whoever asks");
+  if (tokens_are_wanted(conf))
+    return say(false, detail,
+               "none needed, but hosts names more than loopback: whoever "
+               "reaches it can run code (cellpost token add)");
+  return say(true, detail, "none needed, on loopback alone");
+}
+
 static const struct check checks[] = {
     {"openat2", look_at_openat2, true},
     {"pidfd", look_at_pidfd, true},
     {"state", look_at_state, true},
     {"notebooks", look_at_notebooks, false},
     {"kernelspec", look_at_kernelspec, true},
+    {"tokens", look_at_tokens, false},
     {"keeper", look_at_keeper, false},
     {"warm start", look_at_warm, false},
     {"descriptors", look_at_descriptors, false},

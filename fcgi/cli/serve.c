@@ -106,6 +106,10 @@ int serve_fastcgi(const struct conf *conf, const char *argument,
     listener_stop(&listener);
     return -1;
   }
+  if (tokens_are_wanted(conf))
+    log_warning(
+        "hosts names more than loopback and no token is needed: whoever "
+        "reaches it can run code (cellpost token add)");
   int result = serve_beside_upkeep(conf, &listener, err);
   service_close(service.engine);
   listener_close(&listener);

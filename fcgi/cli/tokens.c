@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/access/address.h"
 #include "core/access/quota.h"
 #include "core/access/rights.h"
 #include "core/access/scope.h"
@@ -275,6 +276,22 @@ int tokens_mark(const struct conf *conf, struct store *store, struct err *err) {
   CLEANUP(mem_close_descriptor)
   int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
   return file < 0 ? err_errno(err, ERR_IO, errno, "making %s", path) : 0;
+}
+
+bool tokens_are_wanted(const struct conf *conf) {
+  CLEANUP(mem_free_pointer)
+  char *mark = mem_format("%s/" LAYOUT_AUTH_MARK, conf->state_directory);
+  if (access(mark, F_OK) == 0)
+    return false;
+  for (const char *host = conf->hosts; *host != '\0';) {
+    size_t length = strcspn(host, " ");
+    CLEANUP(mem_free_pointer) char *name = mem_copy_bytes(host, length);
+    if (length != 0 && strcmp(name, "localhost") != 0 &&
+        strcmp(name, "[::1]") != 0 && !address_is_loopback(name))
+      return true;
+    host += length + strspn(host + length, " ");
+  }
+  return false;
 }
 
 static int act(const struct conf *conf, action *run,

@@ -7,7 +7,7 @@
 
 #define MOST_BYTES 1.0e15
 
-static const char *const images[] = {"inline", "link", NULL};
+static const char *const images[] = {"inline", "link", "signed", NULL};
 static const char *const tracebacks[] = {[TRACEBACK_CONTEXT] = "context",
                                          [TRACEBACK_PLAIN] = "plain",
                                          [TRACEBACK_MINIMAL] = "minimal",
@@ -56,7 +56,7 @@ static int read_fields(const struct json *object, size_t first,
     return -1;
   body.run.code = body.code.bytes;
   body.run.code_length = body.code.length;
-  body.run.images_linked = body.images == 1;
+  body.run.images_linked = body.images != 0;
   body.run.traceback = (enum traceback_style)body.traceback;
   *ret = body;
   return 0;

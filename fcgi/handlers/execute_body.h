@@ -17,7 +17,7 @@ struct execute_body {
   bool wait;
   /* as they came; `run` has them, too */
   struct field_code code;
-  int images; /* 0 inline, 1 link */
+  int images; /* 0 inline, 1 link, 2 signed */
   int traceback;
   int on_disconnect; /* 0: the run goes on, 1: it is interrupted */
 };

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "core/run/run.h"
 #include "fcgi/handlers/execute_body.h"
+#include "fcgi/handlers/links.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/http/accept.h"
 #include "fcgi/http/departure.h"
@@ -84,7 +85,8 @@ static void tell_accepted(struct call *call, const struct accepted *accepted) {
 static int answer_at_end(struct call *call, struct accepted *accepted,
                          struct err *err) {
   if (run_perform(call->engine, accepted, NULL, &call->answer, &call->details,
-                  err) < 0)
+                  err) < 0 ||
+      (call->signs && links_sign_images(call, call->answer, err) < 0))
     return -1;
   call_give_place(call);
   return 200;
@@ -120,6 +122,8 @@ static int answer_stream(struct call *call, struct accepted *accepted,
   struct sink sink = {.context = stream, .event = send_event};
   int result = run_perform(call->engine, accepted, &sink, &call->answer,
                            &call->details, err);
+  if (result == 0 && call->signs)
+    result = links_sign_images(call, call->answer, err);
   /* A reader may be slow: until it has the end, the thread is held. */
   result = end_stream(call, stream, result, err);
   call_give_place(call);
@@ -144,6 +148,7 @@ int handle_execute(struct call *call, struct err *err) {
       call_take_run(call, call->task, err) < 0 ||
       submit(call, &body.run, &accepted, err) < 0)
     return -1;
+  call->signs = body.images == 2;
   enum accept_format format =
       accept_negotiate(request_header(call->request, "HTTP_ACCEPT"));
   if (body.wait)

@@ -58,6 +58,8 @@ const struct route routes[] = {
      ROUTE_BODY_NONE, NULL, false, false},
     {"GET", "/tasks/{task}/files/{path}", SCOPE_READ, handle_files_browse,
      ROUTE_BODY_NONE, "after limit hidden", false, false},
+    {"POST", "/v1/tasks/{task}/links", SCOPE_READ, handle_links_add,
+     ROUTE_BODY_OBJECT, NULL, false, false},
     {"GET", "/v1/kernelspecs", SCOPE_READ, handle_service_kernelspecs,
      ROUTE_BODY_NONE, NULL, false, false},
     {"GET", "/v1/capabilities", SCOPE_READ, handle_service_capabilities,

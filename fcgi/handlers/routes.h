@@ -11,6 +11,7 @@ extern const size_t routes_count;
 handler handle_cells_add, handle_cells_sections;
 handler handle_events;
 handler handle_execute;
+handler handle_links_add;
 handler handle_files_list, handle_files_browse, handle_files_put,
     handle_files_unpack, handle_files_delete;
 handler handle_runs_list, handle_runs_export, handle_runs_hours,

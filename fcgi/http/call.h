@@ -44,6 +44,7 @@ struct call {
   const struct json *body;
   bool body_is_code;
   bool has_place; /* call_take_place */
+  bool signs;     /* the answer's images get signed links */
   char *allowed;  /* call_take_run: the task; the call's */
   /* Set by a handler, the call's: */
   struct json *answer;

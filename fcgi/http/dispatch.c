@@ -37,7 +37,13 @@ static bool is_reading(const char *method) {
 static int check_origin(const struct call *call, struct failure *failure) {
   const char *origin = request_header(call->request, "HTTP_ORIGIN");
   const char *host = request_header(call->request, "HTTP_HOST");
-  if (is_reading(call->request->method) || host_is_own_origin(origin, host))
+  const char *forwarded =
+      request_header(call->request, "HTTP_X_FORWARDED_HOST");
+  bool is_proxied =
+      forwarded != NULL ||
+      request_header(call->request, "HTTP_X_FORWARDED_PROTO") != NULL;
+  if (is_reading(call->request->method) || host_is_own_origin(origin, host) ||
+      (is_proxied && host_is_own_origin_forwarded(origin, host, forwarded)))
     return 0;
   return err_set(&failure->err, ERR_DENIED,
                  "a page of origin \"%.200s\" may not do this", origin);

@@ -45,3 +45,16 @@ bool host_is_own_origin(const char *origin, const char *host) {
   authority += strlen("://");
   return *authority != '\0' && strcasecmp(authority, host) == 0;
 }
+
+bool host_is_own_origin_forwarded(const char *origin, const char *host,
+                                  const char *forwarded) {
+  if (forwarded != NULL && host_is_own_origin(origin, forwarded))
+    return true;
+  const char *authority = strstr(origin, "://");
+  if (authority == NULL || host == NULL)
+    return false;
+  authority += strlen("://");
+  size_t length = name_length(authority);
+  return length != 0 && length == strlen(host) &&
+         is_same(authority, length, host, length);
+}

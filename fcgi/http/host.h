@@ -19,4 +19,12 @@ bool host_is_served(const char *host, const char *hosts);
  * when there is none, or when its host and port are those of `host`. */
 bool host_is_own_origin(const char *origin, const char *host);
 
+/* The same behind another web server, which may hand on a Host without the port
+ * that the page has. `forwarded` is its X-Forwarded-Host, or NULL. Only for a
+ * request that has an X-Forwarded-Proto or X-Forwarded-Host: a page of another
+ * origin cannot make a browser send these unasked (Fetch, "CORS-safelisted
+ * request-header"). */
+bool host_is_own_origin_forwarded(const char *origin, const char *host,
+                                  const char *forwarded);
+
 #endif

@@ -57,7 +57,8 @@ def test_the_routes_are_those_of_the_program():
 
 def test_the_bodies_have_the_fields_of_the_program():
     tables = {"Execute": ("execute_body.c", "fields"), "TaskSettings": ("handle_tasks.c", "settings_fields"),
-              "Restart": ("handle_tasks.c", "restart_fields"), "Login": ("handle_session.c", "session_fields"), "Markdown": ("handle_cells.c", "cell_fields")}  # fmt: skip
+              "Restart": ("handle_tasks.c", "restart_fields"), "Login": ("handle_session.c", "session_fields"),
+              "LinkRequest": ("handle_links.c", "link_fields"), "Markdown": ("handle_cells.c", "cell_fields")}  # fmt: skip
     for schema, (file, table) in tables.items():
         text = source(file)
         rows = text.split(f"{table}[] = {{", 1)[1].split("};", 1)[0]

@@ -47,6 +47,23 @@ static void only_this_origin_may_change_things(void **state) {
   assert_false(host_is_own_origin("http://", ""));
 }
 
+static void a_proxy_may_hide_the_port(void **state) {
+  (void)state;
+  const char *host = "tool.example";
+  assert_true(
+      host_is_own_origin_forwarded("https://tool.example:8443", host, NULL));
+  assert_true(host_is_own_origin_forwarded("https://tool.example", "inside",
+                                           "Tool.example"));
+  assert_true(host_is_own_origin_forwarded("https://tool.example:8443",
+                                           "inside", "tool.example:8443"));
+  assert_false(
+      host_is_own_origin_forwarded("https://evil.example", host, host));
+  assert_false(host_is_own_origin_forwarded("https://tool.example:8443",
+                                            "tool.example:80", NULL));
+  assert_false(host_is_own_origin_forwarded("null", host, NULL));
+  assert_false(host_is_own_origin_forwarded("https://", "", ""));
+}
+
 static void accept_is_negotiated(void **state) {
   (void)state;
   static const struct {
@@ -105,6 +122,7 @@ int main(void) {
       cmocka_unit_test(hosts_are_compared_without_port_and_case),
       cmocka_unit_test(foreign_hosts_are_refused),
       cmocka_unit_test(only_this_origin_may_change_things),
+      cmocka_unit_test(a_proxy_may_hide_the_port),
       cmocka_unit_test(accept_is_negotiated),
       cmocka_unit_test(content_types_are_recognised),
       cmocka_unit_test(pages_are_for_those_who_prefer_them),

@@ -52,6 +52,22 @@ static struct json *describe_kernel(struct engine *engine, const char *task) {
   return object;
 }
 
+/* The values of environment variables are nobody's to read again: keys of other
+ * services stand there. Their names stay, with null. */
+static struct json *shown_settings(const struct json *settings) {
+  void *state = NULL;
+  const char *name;
+  struct json *value;
+  const struct json *environment = json_get(settings, "env");
+  if (environment == NULL)
+    return json_share(settings);
+  struct json *shown = json_copy(settings), *names = json_object();
+  while (json_next(environment, &state, &name, &value))
+    json_set(names, name, NULL);
+  json_set(shown, "env", names);
+  return shown;
+}
+
 static struct json *describe(struct engine *engine,
                              const struct task_record *task) {
   struct json *object = json_object();
@@ -59,7 +75,7 @@ static struct json *describe(struct engine *engine,
   (void)task_count_failures(engine->store, task->id, &failures, NULL);
   json_set_text(object, "task", task->id);
   json_set_text(object, "kernelspec", task->kernelspec);
-  json_set(object, "settings", json_share(task->settings));
+  json_set(object, "settings", shown_settings(task->settings));
   json_set_time(object, "created", task->created_at);
   json_set_text(object, "created_by", task->created_by);
   json_set_integer(object, "runs", task->runs);
