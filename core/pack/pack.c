@@ -30,7 +30,8 @@ static locale_t speak_utf8(void) {
 static void speak_as_before(const locale_t *before) { uselocale(*before); }
 
 #define SPEAK_UTF8                                                             \
-  CLEANUP(speak_as_before) const locale_t before_ = speak_utf8()
+  CLEANUP(speak_as_before)                                                     \
+  const locale_t before_ __attribute__((unused)) = speak_utf8()
 
 struct pack_writer {
   struct archive *archive;

@@ -111,8 +111,9 @@ const char *hint_topic_sentence(enum hint_topic topic) {
           "A cell runs inside an event loop already: write `await main()` at "
           "the top level instead of asyncio.run(main()) or "
           "run_until_complete().",
-      [HINT_TOPIC_PRINTED] = "The kernel calls this run a success, but stderr "
-                             "begins a line with \"error:\".",
+      [HINT_TOPIC_PRINTED] =
+          ("The kernel calls this run a success, but stderr begins a line "
+           "with \"error:\"."),
   };
   return sentences[topic];
 }
