@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -15,6 +16,9 @@
 
 /* How long a probe waits for a writer. */
 #define PROBE_PATIENCE (1 * CLOCK_S)
+
+/* Bytes that must be free on the disk. */
+#define PROBE_ROOM ((unsigned long)1 << 20)
 
 /* A file that root makes belongs to whom its directory belongs to, so that an
  * unprivileged process can open it as well. (SQLite then gives the -wal and
@@ -96,6 +100,18 @@ int store_maintain(struct store *store, struct err *err) {
 
 void store_set_patience(int64_t nanoseconds) { pool_set_patience(nanoseconds); }
 
+/* A row may fit into what the log has taken already: the next ones would not.
+ */
+static int check_room(const char *path, struct err *err) {
+  struct statvfs disk;
+  if (statvfs(path, &disk) < 0)
+    return err_errno(err, ERR_IO, errno, "looking at the disk of %s", path);
+  if (disk.f_bavail * disk.f_frsize >= PROBE_ROOM)
+    return 0;
+  return err_set(err, ERR_NO_SPACE,
+                 "the disk of the database is full: make room on it");
+}
+
 /* With a connection that has nothing in memory yet. */
 static int probe(struct db *db, struct err *err) {
   char now[CLOCK_ISO_SIZE];
@@ -111,7 +127,7 @@ static int probe(struct db *db, struct err *err) {
 
 int store_probe(struct store *store, struct err *err) {
   struct db *db;
-  if (pool_check_place(store, err) < 0 ||
+  if (pool_check_place(store, err) < 0 || check_room(store->path, err) < 0 ||
       db_open(store->path, DB_WRITER, store->sync == CONF_SYNC_ALWAYS, &db,
               err) < 0)
     return -1;
