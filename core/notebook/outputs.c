@@ -41,6 +41,18 @@ struct json *outputs_join(const struct json *outputs) {
   return all;
 }
 
+struct json *outputs_error(const char *ename, const char *evalue) {
+  CLEANUP(mem_free_pointer) char *line = mem_format("%s: %s", ename, evalue);
+  struct json *traceback = json_array();
+  json_push(traceback, json_string(line));
+  struct json *error = json_object();
+  json_set_text(error, "ename", ename);
+  json_set_text(error, "evalue", evalue);
+  json_set_text(error, "output_type", "error");
+  json_set(error, "traceback", traceback);
+  return error;
+}
+
 /* A copy with its texts as single strings. */
 static struct json *comparable(const struct json *output, bool counts) {
   struct json *copy = cell_clean_output(output);

@@ -13,6 +13,9 @@
 /* All outputs joined; the caller's. Nothing of `outputs` is changed. */
 struct json *outputs_join(const struct json *outputs);
 
+/* An error as the kernel would publish it, of one that could not. */
+struct json *outputs_error(const char *ename, const char *evalue);
+
 /* True when both say the same: lists of lines are joined, and so are
  * neighbouring outputs of one stream. With `counts` execution counts must
  * agree, too. */

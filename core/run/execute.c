@@ -183,8 +183,10 @@ static void publish(struct execute *execute) {
   cell.outputs = outputs;
   cell.execution_count = execute->outcome->execution.execution_count;
   struct err err = {0};
-  task_notebook_replace(execute->engine, execute->record->task,
-                        &known->notebook, &cell, &err);
+  struct task_notebook_kernel kernel =
+      session_notebook_kernel(execute->session);
+  task_notebook_put(execute->engine, execute->record->task, &known->notebook,
+                    &kernel, &cell, &err);
   int64_t cost = clock_monotonic_ns() - start;
   execute->publish_pause =
       10 * cost > PUBLISH_PAUSE ? 10 * cost : PUBLISH_PAUSE;

@@ -23,8 +23,9 @@ static void write_notebook(const struct finish *finish) {
   cell->reply_at = execution->reply_at_us;
   cell->status = run_status_name(outcome->status);
   struct err err = {0};
-  if (task_notebook_replace(finish->engine, finish->record->task,
-                            &known->notebook, cell, &err) < 0)
+  struct task_notebook_kernel kernel = session_notebook_kernel(finish->session);
+  if (task_notebook_put(finish->engine, finish->record->task, &known->notebook,
+                        &kernel, cell, &err) < 0)
     outcome_note(outcome,
                  "the notebook holds an earlier state of this cell: %s",
                  err.text);

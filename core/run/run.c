@@ -79,12 +79,8 @@ static int open_session(struct passage *run, struct err *err) {
 
 static void add_cell(struct passage *run, const struct code_cell *cell) {
   const struct run_record *record = record_of(run);
-  const struct kernel_info *info = run->session.info;
   struct known_kernel *known = run->session.known;
-  struct task_notebook_kernel kernel = {.name = known->kernelspec,
-                                        .display_name = known->display_name,
-                                        .language = info->language,
-                                        .language_info = info->language_info};
+  struct task_notebook_kernel kernel = session_notebook_kernel(&run->session);
   struct err err = {0};
   if (task_notebook_add_cell(run->engine, record->task, &known->notebook,
                              &kernel, record->section, cell, &err) < 0)
@@ -135,8 +131,9 @@ static void mark_not_run(struct passage *run, enum err_kind why) {
     return;
   cell->status =
       run_status_name(why == ERR_CONFLICT ? RUN_CANCELLED : RUN_NOT_RUN);
-  if (task_notebook_replace(run->engine, record_of(run)->task,
-                            &run->session.known->notebook, cell, &err) < 0)
+  struct task_notebook_kernel kernel = session_notebook_kernel(&run->session);
+  if (task_notebook_put(run->engine, record_of(run)->task,
+                        &run->session.known->notebook, &kernel, cell, &err) < 0)
     log_error("the notebook shows as running what was not run: %s", err.text);
 }
 

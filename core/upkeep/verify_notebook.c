@@ -40,6 +40,8 @@ struct look {
   struct cell *cells; /* sorted by id */
   size_t count;
   bool set_aside; /* an earlier notebook lies beside it */
+  int64_t missing;
+  struct err first_missing;
 };
 
 static int differ(struct err *err, const struct look *look, const char *format,
@@ -157,21 +159,24 @@ static int check_outputs(const struct look *look, const struct run_record *run,
                 run->id);
 }
 
-/* The end of a run that was cut off is unknown, and one that the kernel refused
- * left its cell as it was: only the code is certain. */
+/* What a run that was cut off has put out is unknown, and one that the kernel
+ * refused left its cell as it was: only code and status are certain. */
 static int check_cell(const struct look *look, const struct run_record *run,
                       const struct json *cell, struct err *err) {
   if (!same_source(run, cell))
     return differ(err, look, "cell %s has other code than run %s", run->cell,
                   run->id);
-  if (run->status == RUN_LOST || run->status == RUN_NOT_RUN || is_excused(run))
+  if (run->status == RUN_NOT_RUN || is_excused(run))
     return 0;
   const struct json *ours = json_get(json_get(cell, "metadata"), "cellpost");
   const char *status = json_get_text(ours, "status");
-  if (status == NULL || strcmp(status, run_status_name(run->status)) != 0)
+  if ((status == NULL || strcmp(status, run_status_name(run->status)) != 0) &&
+      run_is_unwritten(look->store, run->id, NULL) != 1)
     return differ(err, look, "cell %s says %.20s, run %s says %s", run->cell,
                   status == NULL ? "nothing" : status, run->id,
                   run_status_name(run->status));
+  if (run->status == RUN_LOST)
+    return 0;
   if (json_get_integer(cell, "execution_count", -1) != run->execution_count)
     return differ(err, look, "cell %s has another execution count than run %s",
                   run->cell, run->id);
@@ -180,25 +185,26 @@ static int check_cell(const struct look *look, const struct run_record *run,
 
 /* Only runs of the task's present life that ended before the notebook was
  * read. */
-static int check_run(const struct look *look, const struct run_record *run,
+static int check_run(struct look *look, const struct run_record *run,
                      struct err *err) {
   if (run->cell == NULL || run->started_at == 0 ||
       !run_status_is_final(run->status) || run->ended_at >= look->taken_at)
     return 0;
-  if (look->notebook == NULL)
-    return look->set_aside || is_excused(run)
-               ? 0
-               : differ(err, look, "it is not there, but run %s has a cell",
-                        run->id);
-  const struct json *cell = find_cell(look, run->cell);
+  const struct json *cell =
+      look->notebook == NULL ? NULL : find_cell(look, run->cell);
   if (cell != NULL)
     return check_cell(look, run, cell, err);
   if (look->set_aside || is_excused(run) || run->status == RUN_LOST)
     return 0;
-  return differ(err, look, "the cell of run %s is not there", run->id);
+  if (look->missing++ == 0)
+    differ(&look->first_missing, look,
+           look->notebook == NULL ? "it is not there, but run %s has a cell"
+                                  : "the cell of run %s is not there",
+           run->id);
+  return 0;
 }
 
-static int check_runs(const struct look *look, struct err *err) {
+static int check_runs(struct look *look, struct err *err) {
   CLEANUP(mem_free_pointer) char *before = NULL;
   size_t count;
   int result = 0;
@@ -244,21 +250,25 @@ static int check_name(const struct look *look, const struct cell *cell,
                 cell->id, name);
 }
 
-static int check(struct look *look, int64_t *cells, struct err *err) {
+static int check(struct look *look, struct verify_cells *ret, struct err *err) {
   int result = read_notebook(look, err);
   if (result == 0)
     result = check_runs(look, err);
   for (size_t i = 0; i < look->count && result == 0; i++)
     result = check_name(look, &look->cells[i], err);
   if (result == 0)
-    *cells += (int64_t)look->count;
+    *ret = (struct verify_cells){(int64_t)look->count, look->missing};
+  if (result == 0 && look->missing > 0) {
+    *err = look->first_missing;
+    result = 2;
+  }
   json_free(look->notebook);
   free(look->cells);
   return result;
 }
 
 int verify_notebook(struct store *store, int tasks_directory,
-                    const struct task_record *task, int64_t *cells,
+                    const struct task_record *task, struct verify_cells *ret,
                     struct err *err) {
   struct look look = {.store = store, .task = task};
   struct err fault = {0};
@@ -272,5 +282,5 @@ int verify_notebook(struct store *store, int tasks_directory,
                   fault.text);
   }
   look.directory = directory;
-  return check(&look, cells, err);
+  return check(&look, ret, err);
 }

@@ -6,10 +6,16 @@
 #include "core/store/store.h"
 #include "core/store/task.h"
 
-/* 0, 1 and *err, -1 and *err. What runs meanwhile may look like a discrepancy
- * for a moment: a caller asks again. */
+struct verify_cells {
+  int64_t found;   /* in the notebook */
+  int64_t missing; /* of runs; the first one is told in *err */
+};
+
+/* 0; 1 and *err; 2 and *err: only that cells are missing; -1 and *err. What
+ * runs meanwhile may look like a discrepancy for a moment: a caller asks again.
+ */
 int verify_notebook(struct store *store, int tasks_directory,
-                    const struct task_record *task, int64_t *cells,
+                    const struct task_record *task, struct verify_cells *ret,
                     struct err *err);
 
 #endif

@@ -9,6 +9,8 @@
 #include "core/base/layout.h"
 #include "core/base/mem.h"
 #include "core/base/version.h"
+#include "core/run/admin/rebuild.h"
+#include "core/run/engine/engine.h"
 #include "core/store/backup.h"
 #include "core/upkeep/gc.h"
 #include "core/upkeep/verify.h"
@@ -67,6 +69,12 @@ static int check_history(const struct conf *conf, const char *argument,
          "discrepancy\n",
          (long long)report.runs, (long long)report.artifacts,
          (long long)report.notebooks, (long long)report.cells);
+  if (report.without_cell > 0)
+    printf("note: %lld run%s in no notebook, as when somebody replaces or "
+           "empties one (rebuild TASK writes it anew); the first: %s\n",
+           (long long)report.without_cell,
+           report.without_cell == 1 ? " is" : "s are",
+           report.first_without_cell);
   return 0;
 }
 
@@ -103,6 +111,26 @@ static int back_up(const struct conf *conf, const char *argument,
   return backup_database(database, argument, err) < 0;
 }
 
+static int rebuild(const struct conf *conf, const char *argument,
+                   struct err *err) {
+  CLEANUP(mem_free_pointer) char *database = database_of(conf);
+  CLEANUP(mem_free_pointer) char *set_aside = NULL;
+  struct engine *engine = NULL;
+  if (access(database, F_OK) < 0)
+    return err_set(err, ERR_NOT_FOUND, "there is no database %s", database);
+  if (engine_open(conf, &engine, err) < 0)
+    return -1;
+  int cells = rebuild_notebook(engine, argument, &set_aside, err);
+  engine_close(engine);
+  if (cells < 0)
+    return -1;
+  printf("notebook of task %s: %d cell%s written from the registry\n", argument,
+         cells, cells == 1 ? "" : "s");
+  if (set_aside != NULL)
+    printf("the one that was there is now %s\n", set_aside);
+  return 0;
+}
+
 static const struct verb_entry {
   const char *name;
   const char *argument; /* NULL: it takes none */
@@ -118,6 +146,8 @@ static const struct verb_entry {
      "check history, artifacts and notebooks; 1: a discrepancy"},
     {"gc", NULL, clean_up, "remove what [retention] calls too old or too much"},
     {"backup", "FILE", back_up, "copy the database while it is in use"},
+    {"rebuild", "TASK", rebuild,
+     "write a task's notebook anew from the registry"},
     {TOKENS_VERB, "ARGS", NULL, "add, list, rotate, revoke tokens: see below"},
     {"version", NULL, print_version, "print the version"},
 };

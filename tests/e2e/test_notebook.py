@@ -2,11 +2,12 @@
 and as a disk that fails leaves it."""
 
 import json
+import subprocess
 
 import pytest
 
 from tests.e2e import notebooks
-from tests.instance import JSON
+from tests.instance import JSON, wait_for
 
 
 def add_markdown(service, task, markdown):
@@ -212,3 +213,76 @@ def test_an_upload_between_two_runs_is_taken_over(service, task):
     assert cells(service, task) == [("markdown", "By hand"), ("code", "1"), ("code", "2")]
     add_markdown(service, task, "more")
     assert cells(service, task)[-1] == ("markdown", "more")
+
+
+# What is not there
+
+
+def test_a_task_has_a_notebook_before_its_first_cell(service, task):
+    service.put(task)
+    response = service.get(service.get(f"/v1/tasks/{task}").json().get("notebook", f"/tasks/{task}/notebook.ipynb"))
+    assert response.status_code == 200
+    notebook = notebooks.read(service, task)
+    assert notebook["cells"] == [] and notebook["metadata"]["kernelspec"]["name"] == "python3"
+    service.post(task, "1")
+    assert service.put(task).status_code == 200
+    assert cells(service, task) == [("code", "1")]
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "replaced"])
+def test_a_notebook_that_goes_away_during_a_run_has_its_cell_in_the_end(service, task, how):
+    service.post(task, "first = 1")
+    run = service.send(
+        task, "import time\nprint('begun', flush=True)\ninput_ = time.sleep(2)\nprint('done')", wait=False
+    ).json()["run"]
+    service.wait_run(run, "running")
+    path = service.task_directory(task) / "notebook.ipynb"
+    wait_for(lambda: "begun" in path.read_text(encoding="utf-8"), "the cell's first words")
+    if how == "removed":
+        path.unlink()
+    elif how == "emptied":
+        path.write_text("")
+    else:
+        path.write_text(json.dumps({"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": []}))
+    answer = service.wait_run(run)
+    notebook = notebooks.same_as(service, task, answer)
+    assert [cell["id"] for cell in notebook["cells"]] == [run]
+    assert notebook["cells"][0]["metadata"]["cellpost"]["status"] == "ok"
+    assert notebook["metadata"]["kernelspec"]["name"] == "python3"
+
+
+def test_rebuild_writes_what_the_registry_knows(service, task):
+    service.post(task, "print('one'); 2", section="A", tags=["x"])
+    add_markdown(service, task, "*between*")
+    service.post(task, "unseen = 1", silent=True)
+    service.post(task, "from IPython.display import HTML; HTML('<b>3</b>')", section="B")
+    service.post(task, "1/0")
+    before = notebooks.read(service, task)
+    path = service.task_directory(task) / "notebook.ipynb"
+    path.write_text("{}")
+    done = subprocess.run(
+        [service.program("cellpost"), "-c", service.conf, "rebuild", task], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    (aside,) = service.task_directory(task).glob("notebook.ipynb.*.aside")
+    assert aside.name in done.stdout and aside.read_text() == "{}"
+    after = notebooks.read(service, task)
+    for notebook in (before, after):
+        for cell in notebook["cells"]:
+            cell["metadata"].pop("execution", None)
+    assert after["cells"] == before["cells"]
+    service.post(task, "4")
+    assert len(notebooks.read(service, task)["cells"]) == len(before["cells"]) + 1
+    done = subprocess.run(
+        [service.program("cellpost"), "-c", service.conf, "rebuild", "no-such-task"], capture_output=True, text=True
+    )
+    assert done.returncode == 1 and "no such task" in done.stderr
+
+
+def test_a_cell_that_kills_its_kernel_says_so(service, task):
+    answer = service.post(task, "print('last words', flush=True)\nimport os; os._exit(7)")
+    notebook = notebooks.same_as(service, task, answer)
+    (words, death) = notebook["cells"][-1]["outputs"]
+    assert death["ename"] == "KernelDied" and "exit code 7" in death["evalue"]
+    assert death["evalue"] == answer["kernel"]["reason"] and death == answer["outputs"][-1]
+    assert answer["error"]["ename"] == "KernelDied" and "exit code 7" in answer["text"]

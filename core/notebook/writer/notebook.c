@@ -120,6 +120,13 @@ int notebook_replace_code(struct notebook *notebook,
   return replace(notebook, index, &text, err);
 }
 
+int notebook_put_code(struct notebook *notebook, const struct code_cell *cell,
+                      struct err *err) {
+  return notebook_has_cell(notebook, cell->id)
+             ? notebook_replace_code(notebook, cell, err)
+             : notebook_append_code(notebook, cell, err);
+}
+
 /* Reads the cell back from the file. */
 static int read_cell(struct notebook *notebook, const char *id, size_t *index,
                      struct json **ret, struct err *err) {

@@ -43,6 +43,10 @@ struct notebook;
  * system calls and 80 bytes a cell. Any other one is read and checked whole. */
 int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
                   char **set_aside, struct err *err);
+/* Opens an empty one in its place: what is there is set aside whole. */
+int notebook_open_anew(int task_directory, enum fs_sync sync,
+                       struct notebook **ret, char **set_aside,
+                       struct err *err);
 /* From now on each version is also given to `later` (borrowed), which brings it
  * to the disk within a second. For a notebook opened with FS_SYNC_NONE; holds
  * two descriptors of the notebook open meanwhile. */
@@ -72,6 +76,10 @@ int notebook_append_markdown(struct notebook *notebook, const char *id,
  * there on. ERR_NOT_FOUND. */
 int notebook_replace_code(struct notebook *notebook,
                           const struct code_cell *cell, struct err *err);
+
+/* Replaces the cell, or appends it when it is not there (any more). */
+int notebook_put_code(struct notebook *notebook, const struct code_cell *cell,
+                      struct err *err);
 
 /* update_display_data in cells that are not the running one: puts data and
  * metadata into output `position` of cell `id`. */

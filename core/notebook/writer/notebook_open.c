@@ -127,8 +127,19 @@ static int load(struct notebook *notebook, char **set_aside, struct err *err) {
   return scan_file(notebook, file, set_aside, err);
 }
 
-int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
-                  char **set_aside, struct err *err) {
+static int load_anew(struct notebook *notebook, char **set_aside,
+                     struct err *err) {
+  struct stat status;
+  bool there = fstatat(notebook->directory, LAYOUT_NOTEBOOK, &status,
+                       AT_SYMLINK_NOFOLLOW) == 0;
+  if (there)
+    notebook->published = publish_fingerprint(&status);
+  return replace_by_empty(notebook, there, set_aside, err);
+}
+
+static int open_by(int (*loader)(struct notebook *, char **, struct err *),
+                   int task_directory, enum fs_sync sync, struct notebook **ret,
+                   char **set_aside, struct err *err) {
   if (set_aside != NULL)
     *set_aside = NULL;
   CLEANUP(notebook_done) struct notebook *notebook = mem_new(sizeof *notebook);
@@ -139,10 +150,21 @@ int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
   if (notebook->directory < 0)
     return err_errno(err, ERR_IO, errno, "opening the task's directory");
   index_open(notebook);
-  if (load(notebook, set_aside, err) < 0)
+  if (loader(notebook, set_aside, err) < 0)
     return -1;
   *ret = MEM_STEAL(notebook);
   return 0;
+}
+
+int notebook_open(int task_directory, enum fs_sync sync, struct notebook **ret,
+                  char **set_aside, struct err *err) {
+  return open_by(load, task_directory, sync, ret, set_aside, err);
+}
+
+int notebook_open_anew(int task_directory, enum fs_sync sync,
+                       struct notebook **ret, char **set_aside,
+                       struct err *err) {
+  return open_by(load_anew, task_directory, sync, ret, set_aside, err);
 }
 
 void notebook_sync_later(struct notebook *notebook, struct fs_later *later) {

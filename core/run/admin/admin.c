@@ -15,6 +15,7 @@
 #include "core/process/process.h"
 #include "core/run/engine/engine_private.h"
 #include "core/run/engine/task_directory.h"
+#include "core/run/engine/task_notebook.h"
 #include "core/run/run.h"
 #include "core/store/kernel.h"
 #include "core/store/replay.h"
@@ -103,6 +104,27 @@ int admin_describe_task(struct engine *engine, const char *task,
   return 0;
 }
 
+/* A notebook without cells, so that its address is good from now on. When a run
+ * has the task's turn it makes the notebook. */
+static int make_notebook(struct engine *engine, const char *task, int directory,
+                         const struct kernelspec *spec, struct err *err) {
+  if (faccessat(directory, LAYOUT_NOTEBOOK, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    return 0;
+  const struct task_notebook_kernel kernel = {.name = spec->name,
+                                              .display_name =
+                                                  spec->display_name,
+                                              .language = spec->language};
+  CLEANUP(task_notebook_close) struct task_notebook slot = {0};
+  struct queue_entry *entry = NULL;
+  if (queue_join_aside(engine->queues, task, &entry, err) < 0)
+    return -1;
+  int result = queue_is_next(entry)
+                   ? task_notebook_make(engine, task, &slot, &kernel, err)
+                   : 0;
+  queue_leave(entry);
+  return result;
+}
+
 int admin_put_task(struct engine *engine, const char *task,
                    const struct json *settings, const char *by,
                    struct json **ret, struct err *err) {
@@ -121,7 +143,8 @@ int admin_put_task(struct engine *engine, const char *task,
     return -1;
   CLEANUP(mem_close_descriptor)
   int directory = task_directory_open(engine, task, err);
-  if (directory < 0 || admin_describe_task(engine, task, ret, err) < 0)
+  if (directory < 0 || make_notebook(engine, task, directory, spec, err) < 0 ||
+      admin_describe_task(engine, task, ret, err) < 0)
     return -1;
   struct json *notes = json_array();
   if (made == 2)

@@ -1,5 +1,6 @@
 #include "core/run/collect/collect.h"
 
+#include "core/notebook/outputs.h"
 #include "core/run/engine/engine_private.h"
 
 void collect_begin(struct collect *collect) {
@@ -49,6 +50,14 @@ static void collect_outputs(struct collect *collect) {
   outcome->output_bytes = (int64_t)collector_bytes(collect->collector);
 }
 
+/* A kernel that is gone cannot say so: its cell does, in answer, registry and
+ * notebook. */
+static void tell_death(struct outcome *outcome) {
+  if (outcome->died && outcome->status != RUN_OK)
+    json_push(outcome->outputs,
+              outputs_error("KernelDied", outcome->kernel_reason));
+}
+
 void collect_outcome(struct collect *collect) {
   collect_outputs(collect);
   collect_status(collect);
@@ -58,4 +67,5 @@ void collect_outcome(struct collect *collect) {
   collect->outcome->truncated = truncation(collect);
   collect_error(collect);
   collect_text(collect);
+  tell_death(collect->outcome);
 }

@@ -30,27 +30,28 @@ static void tell_set_aside(struct engine *engine, const char *task,
   struct event_record event = {
       .task = owned_task, .kind = kind, .content = content};
   struct err err = {0};
-  log_warning("notebook.ipynb of task %s was no notebook that could be kept "
-              "whole; the file is now %s",
-              task, name);
+  log_warning("the notebook.ipynb of task %s was set aside: it is now %s", task,
+              name);
   if (event_append(engine->store, &event, 1, &err) < 0)
     log_error("that a notebook of task %s was set aside is not in the event "
               "log: %s",
               task, err.text);
 }
 
-struct notebook *task_notebook_open(struct engine *engine, const char *task,
-                                    struct task_notebook *slot,
-                                    struct err *err) {
-  if (slot->notebook != NULL && !notebook_is_stale(slot->notebook))
-    return slot->notebook;
+/* As notebook_open. */
+typedef int opener(int task_directory, enum fs_sync sync, struct notebook **ret,
+                   char **set_aside, struct err *err);
+
+static struct notebook *open_by(opener *open, struct engine *engine,
+                                const char *task, struct task_notebook *slot,
+                                struct err *err) {
   notebook_done(&slot->notebook);
   slot->has_kernel = false;
   CLEANUP(mem_close_descriptor)
   int directory = task_directory_open(engine, task, err);
   CLEANUP(mem_free_pointer) char *set_aside = NULL;
-  if (directory < 0 || notebook_open(directory, engine_sync(engine),
-                                     &slot->notebook, &set_aside, err) < 0)
+  if (directory < 0 || open(directory, engine_sync(engine), &slot->notebook,
+                            &set_aside, err) < 0)
     return NULL;
   if (engine->later != NULL)
     notebook_sync_later(slot->notebook, engine->later);
@@ -60,6 +61,20 @@ struct notebook *task_notebook_open(struct engine *engine, const char *task,
     slot->set_aside = MEM_STEAL(set_aside);
   }
   return slot->notebook;
+}
+
+struct notebook *task_notebook_open(struct engine *engine, const char *task,
+                                    struct task_notebook *slot,
+                                    struct err *err) {
+  return slot->notebook != NULL && !notebook_is_stale(slot->notebook)
+             ? slot->notebook
+             : open_by(notebook_open, engine, task, slot, err);
+}
+
+struct notebook *task_notebook_begin(struct engine *engine, const char *task,
+                                     struct task_notebook *slot,
+                                     struct err *err) {
+  return open_by(notebook_open_anew, engine, task, slot, err);
 }
 
 static bool is_heading_of(const char *id, const char *first) {
@@ -96,6 +111,15 @@ static int set_kernel(struct task_notebook *slot,
   return 0;
 }
 
+int task_notebook_make(struct engine *engine, const char *task,
+                       struct task_notebook *slot,
+                       const struct task_notebook_kernel *kernel,
+                       struct err *err) {
+  return task_notebook_open(engine, task, slot, err) == NULL
+             ? -1
+             : set_kernel(slot, kernel, err);
+}
+
 int task_notebook_add_cell(struct engine *engine, const char *task,
                            struct task_notebook *slot,
                            const struct task_notebook_kernel *kernel,
@@ -108,9 +132,12 @@ int task_notebook_add_cell(struct engine *engine, const char *task,
   return notebook_append_code(notebook, cell, err);
 }
 
-int task_notebook_replace(struct engine *engine, const char *task,
-                          struct task_notebook *slot,
-                          const struct code_cell *cell, struct err *err) {
+int task_notebook_put(struct engine *engine, const char *task,
+                      struct task_notebook *slot,
+                      const struct task_notebook_kernel *kernel,
+                      const struct code_cell *cell, struct err *err) {
   struct notebook *notebook = task_notebook_open(engine, task, slot, err);
-  return notebook == NULL ? -1 : notebook_replace_code(notebook, cell, err);
+  return notebook == NULL || set_kernel(slot, kernel, err) < 0
+             ? -1
+             : notebook_put_code(notebook, cell, err);
 }

@@ -22,11 +22,22 @@ struct notebook *task_notebook_open(struct engine *engine, const char *task,
                                     struct err *err);
 void task_notebook_close(struct task_notebook *slot); /* also the cleanup */
 
+/* Sets aside what is there (slot->set_aside) and begins an empty notebook. */
+struct notebook *task_notebook_begin(struct engine *engine, const char *task,
+                                     struct task_notebook *slot,
+                                     struct err *err);
+
 /* What the notebook's metadata tell of the kernel. */
 struct task_notebook_kernel {
   const char *name, *display_name, *language;
   const struct json *language_info; /* or NULL */
 };
+
+/* Has a notebook there that tells of the kernel. */
+int task_notebook_make(struct engine *engine, const char *task,
+                       struct task_notebook *slot,
+                       const struct task_notebook_kernel *kernel,
+                       struct err *err);
 
 /* Puts a cell in, before it runs: opens the notebook, sets its metadata, and
  * appends the section's heading (NULL: none) unless it is the last heading. */
@@ -36,9 +47,11 @@ int task_notebook_add_cell(struct engine *engine, const char *task,
                            const char *section, const struct code_cell *cell,
                            struct err *err);
 
-/* Replaces the cell, which is there. */
-int task_notebook_replace(struct engine *engine, const char *task,
-                          struct task_notebook *slot,
-                          const struct code_cell *cell, struct err *err);
+/* Brings the cell up to date. When somebody has removed it, or the notebook,
+ * meanwhile, it is put in again. */
+int task_notebook_put(struct engine *engine, const char *task,
+                      struct task_notebook *slot,
+                      const struct task_notebook_kernel *kernel,
+                      const struct code_cell *cell, struct err *err);
 
 #endif

@@ -293,6 +293,16 @@ void session_close(struct engine *engine, struct session *session, bool alive) {
   release(session);
 }
 
+struct task_notebook_kernel
+session_notebook_kernel(const struct session *session) {
+  return (struct task_notebook_kernel){
+      .name = session->known->kernelspec,
+      .display_name = session->known->display_name,
+      .language = session->info->language,
+      .language_info = session->info->language_info,
+  };
+}
+
 bool session_is_python(const struct session *session) {
   return strcmp(session->info->language, "python") == 0;
 }

@@ -35,6 +35,10 @@ void session_close(struct engine *engine, struct session *session, bool alive);
 
 bool session_is_python(const struct session *session);
 
+/* Borrowed from the session. */
+struct task_notebook_kernel
+session_notebook_kernel(const struct session *session);
+
 /* The end of a kernel whose pidfd fired: waits until the keeper has found out,
  * at most `timeout_ms`; 0 and *ret, else -1 (nobody can tell). */
 int session_read_end(struct engine *engine, const char *kernel, int timeout_ms,
