@@ -64,7 +64,7 @@ static int add_runs(struct rebuild *rebuild, struct err *err) {
   do {
     struct run_record *runs = NULL;
     if (run_list(rebuild->engine->store, rebuild->task.id, before, NULL,
-                 RUN_SHOWN, AT_ONCE, &runs, &count, err) < 0)
+                 RUN_BRIEF, AT_ONCE, &runs, &count, err) < 0)
       return -1;
     for (size_t i = 0; i < count && !older; i++) {
       older = runs[i].queued_at < rebuild->task.created_at;
