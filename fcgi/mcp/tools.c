@@ -257,7 +257,7 @@ static const struct {
     {"read_file", read_file, read_fields, COUNT_OF(read_fields), SCOPE_READ,
      false},
     {"write_file", write_file, write_fields, COUNT_OF(write_fields), SCOPE_RUN,
-     false},
+     true},
     {"restart", restart, restart_fields, COUNT_OF(restart_fields), SCOPE_RUN,
      false},
     {"interrupt", interrupt, interrupt_fields, COUNT_OF(interrupt_fields),
