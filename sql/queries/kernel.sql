@@ -20,8 +20,8 @@ RETURNING generation;
 
 -- name: kernel_set_end
 UPDATE kernels
-   SET ended_at = :ended_at, ending = :ending, exit_code = :exit_code,
-       signal = :signal, reason = :reason,
+   SET ended_at = max(:ended_at, started_at), ending = :ending,
+       exit_code = :exit_code, signal = :signal, reason = :reason,
        -- what counted it may have begun anew with each run
        memory_peak = nullif(max(coalesce(:memory_peak, 0),
          (SELECT coalesce(max(memory_peak_bytes), 0) FROM runs

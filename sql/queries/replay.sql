@@ -12,13 +12,17 @@ UPDATE replays
 
 -- name: replay_finish
 UPDATE replays
-   SET status = :status, ended_at = :ended_at, cells = :cells, same = :same,
+   SET status = :status,
+       ended_at = max(:ended_at, coalesce(started_at, asked_at)),
+       cells = :cells, same = :same,
        different = :different, failed = :failed, skipped = :skipped,
        differences = :differences
  WHERE task = :task AND ended_at IS NULL AND kernel = :kernel;
 
 -- name: replay_cancel_asked
-UPDATE replays SET status = 'cancelled', ended_at = :ended_at
+UPDATE replays
+   SET status = 'cancelled',
+       ended_at = max(:ended_at, coalesce(started_at, asked_at))
  WHERE id = :id AND status = 'asked';
 
 -- name: replay_get
@@ -47,7 +51,9 @@ SELECT id, pid, pid_start FROM instances
  WHERE id IN (SELECT instance FROM replays WHERE ended_at IS NULL);
 
 -- name: replay_lose
-UPDATE replays SET status = 'lost', ended_at = :ended_at
+UPDATE replays
+   SET status = 'lost',
+       ended_at = max(:ended_at, coalesce(started_at, asked_at))
  WHERE ended_at IS NULL AND instance = :instance;
 
 -- name: replay_event_finished

@@ -24,7 +24,8 @@ SELECT :id, :task,
 
 -- name: run_start
 UPDATE runs
-   SET status = 'running', started_at = :started_at, kernel = :kernel,
+   SET status = 'running', started_at = max(:started_at, queued_at),
+       kernel = :kernel,
        generation = :generation, kernel_state = :kernel_state,
        kernel_reason = :kernel_reason, cell = :cell
  WHERE id = :id AND status = 'queued';
@@ -33,7 +34,9 @@ UPDATE runs
 -- What its start did not write (a short run, a full disk), its end does. A
 -- kernel that ended with it has lost its variables.
 UPDATE runs
-   SET status = :status, ended_at = :ended_at,
+   SET status = :status,
+       -- no duration is negative, whatever the clock does
+       ended_at = max(:ended_at, coalesce(started_at, :started_at, queued_at)),
        started_at = coalesce(started_at, :started_at),
        kernel = coalesce(kernel, :kernel),
        generation = coalesce(generation, :generation),
@@ -52,7 +55,8 @@ RETURNING sequence, task, kernel;
 
 -- name: run_lose
 UPDATE runs
-   SET status = :status, ended_at = :ended_at,
+   SET status = :status,
+       ended_at = max(:ended_at, coalesce(started_at, queued_at)),
        end_number = 1 + coalesce((SELECT max(end_number) FROM chain
                                    WHERE task = runs.task), 0),
        text = :text, error = :error,

@@ -447,12 +447,46 @@ static void every_statement_is_used_and_named_once(void **state) {
   assert_true(query_find("run_get") >= 0);
 }
 
+/* A clock that is set back by an hour between two events. */
+static void no_duration_is_negative(void **state) {
+  struct fixture *fixture = *state;
+  struct err *err = &fixture->err;
+  const int64_t hour = INT64_C(3600) * 1000000;
+  int64_t later = clock_wall_us() + hour;
+  char id[ID_UUID_SIZE], existing[37];
+  struct run_record run = a_run("demo", "1", id);
+  run.queued_at = later;
+  OK(fixture, run_insert(fixture->store, &run, existing, err));
+  run.started_at = later - hour;
+  run.ended_at = later - hour + 5;
+  run.status = RUN_OK;
+  OK(fixture, run_start(fixture->store, &run, err));
+  struct run_ending ending = {.record = &run};
+  OK(fixture, run_finish(fixture->store, &ending, err));
+  struct kernel_record kernel = {
+      .id = (char *)"0190a000-0000-7000-8000-0000000000cc",
+      .task = (char *)"demo",
+      .kernelspec = (char *)"python3",
+      .pid = 1,
+      .started_at = later};
+  OK(fixture, kernel_insert(fixture->store, &kernel, err));
+  OK(fixture, kernel_set_end(fixture->store, kernel.id, KERNEL_END_EXIT, 0, 0,
+                             NULL, 0, later - hour, err));
+  CLEANUP(mem_free_pointer)
+  char *sql = mem_format("select min(waited_ms) >= 0 and min(ran_ms) >= 0 from"
+                         " audit where run = '%s'",
+                         id);
+  fixture_expect(fixture, sql, "1");
+  fixture_expect(fixture, "select min(lived_s) >= 0 from kernel_deaths", "1");
+}
+
 #define TEST(name_)                                                            \
   cmocka_unit_test_setup_teardown(name_, filled, fixture_close)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(the_audit_speaks_in_words),
+      TEST(no_duration_is_negative),
       TEST(the_other_views_count_right),
       TEST(what_is_written_stays),
       TEST(retention_leaves_a_mark),
