@@ -87,6 +87,8 @@ static void hand_over(struct call *call, struct watch_start *start,
   struct watcher *watcher =
       watcher_new(socket, request, call->task, start->position,
                   MEM_STEAL(start->fences), start->fence_count, rights);
+  memcpy(watcher->token, call->caller.hash, sizeof watcher->token);
+  watcher->asked = watcher->moved;
   broadcast_add(call->service->broadcast, watcher,
                 watcher_frames_new(text, start->position));
 }

@@ -74,6 +74,16 @@ void audience_tidy(struct audience *audience) {
   }
 }
 
+/* Who stays apart for want of rights is behind only when there is more. */
+bool audience_is_behind(const struct audience *audience) {
+  const struct watcher *watcher = NULL;
+  DL_FOREACH(audience->apart, watcher) {
+    if (watcher->rights == NULL || watcher->position < audience->position)
+      return true;
+  }
+  return false;
+}
+
 bool audience_is_idle(const struct audience *audience) {
   return audience->groups == NULL && audience->apart == NULL;
 }

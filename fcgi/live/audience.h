@@ -32,6 +32,9 @@ void audience_add(struct audience *audience, struct watcher *watcher);
 /* The watcher goes, and its place is free. */
 void audience_leave(struct audience *audience, struct watcher *watcher);
 
+/* Whether somebody is to be brought up from the log. */
+bool audience_is_behind(const struct audience *audience);
+
 bool audience_is_idle(const struct audience *audience); /* nobody watches */
 
 /* Queues and sends. False: the watcher is gone. */

@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/store/access/token.h"
 #include "fcgi/live/audience.h"
 
 #define STACK_SIZE ((size_t)256 << 10)
@@ -27,6 +28,7 @@
  * told before others can see it. */
 #define AFTERMATH (1 * CLOCK_S)
 #define SWEEP_LEAST (1 * CLOCK_S)
+#define ASK_AGAIN (10 * CLOCK_S)
 #define KEEPALIVE (15 * CLOCK_S)
 /* Who takes nothing for so long is gone. */
 #define STALLED (60 * CLOCK_S)
@@ -84,9 +86,39 @@ void broadcast_add(struct broadcast *broadcast, struct watcher *watcher,
   broadcast_release(broadcast);
 }
 
+static void send_off(void *context, struct watcher *watcher) {
+  struct broadcast *broadcast = context;
+  watcher_end(watcher);
+  watcher_send(watcher, clock_monotonic_ns());
+  audience_leave(&broadcast->audience, watcher);
+}
+
+/* Whether what was shown at the beginning is still taken; asked now and then. A
+ * database that cannot be asked is no reason to end it. */
+static bool is_welcome(struct broadcast *broadcast, struct watcher *watcher,
+                       int64_t now) {
+  const char *why;
+  CLEANUP(token_record_free) struct token_record token = {0};
+  if (watcher->token[0] == '\0')
+    return true;
+  bool due = now - watcher->asked >= ASK_AGAIN;
+  if (due)
+    watcher->asked = now;
+  if (watcher->asked + ASK_AGAIN < broadcast->sweep_at)
+    broadcast->sweep_at = watcher->asked + ASK_AGAIN;
+  return !due ||
+         token_find(broadcast->audience.store, watcher->token, &token, NULL) <
+             0 ||
+         token_is_good(&token, watcher->token, clock_wall_us(), &why);
+}
+
 static void look_after(void *context, struct watcher *watcher) {
   struct broadcast *broadcast = context;
   int64_t now = clock_monotonic_ns();
+  if (!is_welcome(broadcast, watcher, now)) {
+    send_off(broadcast, watcher);
+    return;
+  }
   int64_t due = watcher->moved + (watcher->count != 0 ? STALLED : KEEPALIVE);
   if (due < broadcast->sweep_at)
     broadcast->sweep_at = due;
@@ -129,13 +161,6 @@ static void take_changes(struct broadcast *broadcast) {
     changed = true;
   if (changed && broadcast->watched >= 0)
     broadcast->quiet_at = clock_monotonic_ns() + AFTERMATH;
-}
-
-static void send_off(void *context, struct watcher *watcher) {
-  struct broadcast *broadcast = context;
-  watcher_end(watcher);
-  watcher_send(watcher, clock_monotonic_ns());
-  audience_leave(&broadcast->audience, watcher);
 }
 
 static void admit(struct broadcast *broadcast, struct watcher *watcher) {
@@ -196,7 +221,7 @@ static void serve_socket(struct broadcast *broadcast, struct watcher *watcher,
 
 /* Whether there may be anything to give, to those who are behind at least. */
 static bool has_news(const struct broadcast *broadcast) {
-  return broadcast->audience.apart != NULL ||
+  return audience_is_behind(&broadcast->audience) ||
          broadcast->round_at < broadcast->quiet_at;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/access/rights.h"
 #include "core/base/buf.h"
+#include "core/base/crypto.h"
 #include "core/base/id.h"
 #include "core/feed/fence.h"
 
@@ -39,6 +40,9 @@ struct watcher {
   struct fence *fences;
   size_t fence_count;
   struct rights *rights; /* only events of tasks within them; NULL: all */
+  char
+      token[CRYPTO_SHA256_HEX]; /* what was shown, by its digest; "": nothing */
+  int64_t asked;                /* monotonic; when it was last found good */
   /* for whoever keeps watchers */
   struct watcher *prev, *next;
   void *group;

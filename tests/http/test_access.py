@@ -345,6 +345,16 @@ def test_the_feed_of_all_tasks_has_those_one_may_see(guarded):
         assert TASK not in text and MARK not in text
 
 
+def test_a_feed_ends_with_its_token(guarded):
+    watcher = guarded.add("watcher", "--tasks", "watched-*")
+    with watcher.get("/v1/events", stream=True) as response:
+        pieces = response.iter_content(None, decode_unicode=True)
+        assert "event: state" in next(pieces) + next(pieces, "")
+        token(guarded.instance, "revoke", "watcher")
+        for _ in pieces:  # keepalives, until it ends
+            pass
+
+
 def test_two_tenants_at_once_see_nothing_of_each_other(guarded):
     tenants = {name: guarded.add(name, "--tasks", "own") for name in ("north", "south")}
 
