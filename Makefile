@@ -58,7 +58,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/f
 FUZZ_SECONDS ?= 20
 # Text files that are compiled in: SQL and Python helpers.
 EMBEDDED    := $(sort $(wildcard sql/migrations/*.sql sql/queries/*.sql sql/*.sql)) \
-               core/ipykernel/probe.py $(wildcard core/keeper/*/*.py fcgi/*/*.json)
+               core/ipykernel/probe.py $(wildcard core/keeper/*/*.py fcgi/*/*.json fcgi/*/*.py)
 SETUP       := core/ipykernel/load.py $(wildcard core/ipykernel/setup/*.py)
 
 # What a zygote loads (core/keeper/shim/zygote_fork.h): never instrumented, since it

@@ -12,6 +12,7 @@
 #include "core/upkeep/routine.h"
 #include "fcgi/cli/privilege.h"
 #include "fcgi/cli/tokens.h"
+#include "fcgi/e2b/e2b.h"
 #include "fcgi/handlers/routes.h"
 #include "fcgi/http/dispatch.h"
 #include "fcgi/live/broadcast.h"
@@ -80,12 +81,15 @@ static int serve_beside_upkeep(const struct conf *conf,
   if (result == 0)
     result = publisher_start(conf, store, &publisher, err);
   if (result == 0)
+    result = e2b_start(service.engine, err);
+  if (result == 0)
     result = serve_requests(conf, listener, err);
   if (result < 0)
     listener_stop(listener);
   log_info("stopped");
   if (result == 1)
     _exit(EXIT_SUCCESS); /* threads still use everything */
+  e2b_stop();
   publisher_stop(publisher);
   routine_stop(routine);
   return result;

@@ -118,7 +118,8 @@ static int end_stream(struct call *call, struct stream *stream, int result,
 
 static int answer_stream(struct call *call, struct accepted *accepted,
                          enum accept_format format, struct err *err) {
-  struct stream *stream = stream_open(call->reply, format);
+  struct stream *stream = stream_open(
+      call->reply, format == ACCEPT_SSE ? &stream_sse : &stream_ndjson);
   struct sink sink = {.context = stream, .event = send_event};
   int result = run_perform(call->engine, accepted, &sink, &call->answer,
                            &call->details, err);

@@ -1,6 +1,7 @@
 #include "fcgi/handlers/routes.h"
 
 #include "core/base/mem.h"
+#include "fcgi/e2b/e2b.h"
 #include "fcgi/mcp/mcp.h"
 
 const struct route routes[] = {
@@ -76,6 +77,14 @@ const struct route routes[] = {
      NULL, false, false},
     {"GET", "/internal/access", ROUTE_OPEN, handle_session_access,
      ROUTE_BODY_NONE, NULL, true, false},
+    {"GET", "/e2b/{path}", ROUTE_KNOWN, e2b_serve, ROUTE_BODY_BYTES,
+     "path username metadata state limit nextToken", false, false},
+    {"POST", "/e2b/{path}", ROUTE_KNOWN, e2b_serve, ROUTE_BODY_BYTES,
+     "path username", false, false},
+    {"PUT", "/e2b/{path}", ROUTE_KNOWN, e2b_serve, ROUTE_BODY_BYTES, NULL,
+     false, false},
+    {"DELETE", "/e2b/{path}", ROUTE_KNOWN, e2b_serve, ROUTE_BODY_BYTES, NULL,
+     false, false},
     {"GET", "/healthz", ROUTE_OPEN, handle_service_health, ROUTE_BODY_NONE,
      NULL, true, false},
     {"GET", "/readyz", ROUTE_OPEN, handle_service_ready, ROUTE_BODY_NONE, NULL,

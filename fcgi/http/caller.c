@@ -61,7 +61,12 @@ static const char *shown_token(const struct request *request) {
   const char *token = header == NULL ? NULL : behind(header, "Bearer");
   if (header != NULL && token == NULL)
     token = behind(header, "token");
-  return token != NULL ? token : request_header(request, "HTTP_X_API_KEY");
+  /* The last two are how E2B's SDKs speak to a sandbox (fcgi/e2b). */
+  static const char *const others[] = {"HTTP_X_API_KEY", "HTTP_X_ACCESS_TOKEN",
+                                       "HTTP_E2B_TRAFFIC_ACCESS_TOKEN"};
+  for (size_t i = 0; token == NULL && i < COUNT_OF(others); i++)
+    token = request_header(request, others[i]);
+  return token;
 }
 
 /* The value of a cookie (RFC 6265, 4.2.1), by its whole name. */

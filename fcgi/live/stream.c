@@ -8,40 +8,46 @@
 
 struct stream {
   struct reply *reply; /* touched by the pump alone while it lives */
-  enum accept_format format;
+  const struct stream_form *form;
   bool started;       /* the pump sees to the response's head */
   struct worker pump; /* its mutex guards what follows */
   struct buf queue;
   int64_t dropped; /* events since the queue was full */
 };
 
-int stream_frame(enum accept_format format, const char *type,
-                 const struct json *content, struct buf *out) {
+static int frame_sse(const char *type, const struct json *content,
+                     struct buf *out) {
   size_t before = out->length;
-  bool alive = strcmp(type, "keepalive") == 0;
   int result = 0;
-  if (format == ACCEPT_SSE && alive) {
-    result = buf_text(out, ": keepalive\n\n");
-  } else if (format == ACCEPT_SSE) {
-    result |= buf_format(out, "event: %s\ndata: ", type);
-    result |= json_write(content, out);
-    result |= buf_text(out, "\n\n");
-  } else {
-    result |= buf_format(out, "{\"type\":\"%s\"%s", type,
-                         alive ? "" : ",\"content\":");
-    result |= alive ? 0 : json_write(content, out);
-    result |= buf_text(out, "}\n");
-  }
+  if (strcmp(type, "keepalive") == 0)
+    return buf_text(out, ": keepalive\n\n");
+  result |= buf_format(out, "event: %s\ndata: ", type);
+  result |= json_write(content, out);
+  result |= buf_text(out, "\n\n");
   if (result < 0)
     buf_truncate(out, before);
   return result;
 }
 
+static int frame_ndjson(const char *type, const struct json *content,
+                        struct buf *out) {
+  size_t before = out->length;
+  bool alive = strcmp(type, "keepalive") == 0;
+  int result =
+      buf_format(out, "{\"type\":\"%s\"%s", type, alive ? "" : ",\"content\":");
+  result |= alive ? 0 : json_write(content, out);
+  result |= buf_text(out, "}\n");
+  if (result < 0)
+    buf_truncate(out, before);
+  return result;
+}
+
+const struct stream_form stream_sse = {"text/event-stream", frame_sse};
+const struct stream_form stream_ndjson = {"application/x-ndjson", frame_ndjson};
+
 static void start(struct stream *stream) {
-  bool sse = stream->format == ACCEPT_SSE;
   reply_header(stream->reply, "X-Accel-Buffering", "no");
-  reply_start(stream->reply, 200,
-              sse ? "text/event-stream" : "application/x-ndjson");
+  reply_start(stream->reply, 200, stream->form->mime);
 }
 
 /* Waits for events; false when there are none and none will come. */
@@ -68,10 +74,11 @@ static void *pump(void *context) {
   return NULL;
 }
 
-struct stream *stream_open(struct reply *reply, enum accept_format format) {
+struct stream *stream_open(struct reply *reply,
+                           const struct stream_form *form) {
   struct stream *stream = mem_new(sizeof *stream);
   stream->reply = reply;
-  stream->format = format;
+  stream->form = form;
   stream->queue = (struct buf)BUF_INIT(BUF_ANSWER);
   return stream;
 }
@@ -84,7 +91,7 @@ static int queue_gap(struct stream *stream) {
     return 0;
   CLEANUP(json_done) struct json *content = json_object();
   json_set_integer(content, "dropped", stream->dropped);
-  if (stream_frame(stream->format, "gap", content, &stream->queue) < 0)
+  if (stream->form->frame("gap", content, &stream->queue) < 0)
     return -1;
   stream->dropped = 0;
   return 0;
@@ -99,7 +106,7 @@ void stream_event(struct stream *stream, const char *type,
   if (stream->started)
     pthread_mutex_lock(&stream->pump.mutex);
   if (stream->queue.length >= STREAM_QUEUE || queue_gap(stream) < 0 ||
-      stream_frame(stream->format, type, content, &stream->queue) < 0)
+      stream->form->frame(type, content, &stream->queue) < 0)
     stream->dropped++;
   if (!stream->started)
     return;
@@ -114,7 +121,7 @@ static void write_final(struct stream *stream, const char *type,
     start(stream);
   queue_gap(stream);
   reply_write(stream->reply, buf_string(&stream->queue), stream->queue.length);
-  if (stream_frame(stream->format, type, content, &frame) == 0)
+  if (stream->form->frame(type, content, &frame) == 0)
     reply_write(stream->reply, buf_string(&frame), frame.length);
   reply_flush(stream->reply);
 }

@@ -13,7 +13,6 @@
 #define CELLPOST_FCGI_LIVE_STREAM_H
 
 #include "core/json/json.h"
-#include "fcgi/http/accept.h"
 #include "fcgi/http/reply.h"
 
 /* While so many bytes wait, events are dropped. The event that passes this mark
@@ -22,8 +21,17 @@
 
 struct stream;
 
-/* Nothing is written before the first event. `format` is not ACCEPT_JSON. */
-struct stream *stream_open(struct reply *reply, enum accept_format format);
+/* How events stand in a response. Pure functions. */
+struct stream_form {
+  const char *mime;
+  /* Appends an event, or nothing. -1 when `out` is full, which is then
+   * unchanged. "keepalive" has no content. */
+  int (*frame)(const char *type, const struct json *content, struct buf *out);
+};
+extern const struct stream_form stream_sse, stream_ndjson;
+
+/* Nothing is written before the first event. */
+struct stream *stream_open(struct reply *reply, const struct stream_form *form);
 
 /* True once an event was sent: the status of the response is then 200. */
 bool stream_is_started(const struct stream *stream);
@@ -36,10 +44,5 @@ void stream_event(struct stream *stream, const char *type,
  * or the client is gone, and releases the stream. */
 void stream_close(struct stream *stream, const char *type,
                   const struct json *content);
-
-/* One event as it stands in the response. Pure; -1 when `out` is full, which
- * is then unchanged. */
-int stream_frame(enum accept_format format, const char *type,
-                 const struct json *content, struct buf *out);
 
 #endif

@@ -14,7 +14,6 @@
 #include "fcgi/mcp/content.h"
 #include "fcgi/mcp/running.h"
 
-#define LOOK_EVERY (250 * CLOCK_MS) /* at the client and the clock */
 #define PROGRESS_EVERY (5 * CLOCK_S)
 
 /* Shared by the two threads, under the mutex; the rest belongs to the writer.

@@ -238,6 +238,18 @@ static int mount_workspace(int root, const struct jail *jail, struct err *err) {
                    : jail_mount_attach(mount, root, JAIL_WORKSPACE, true, err);
 }
 
+/* Models know the workspace by these names. A directory of the host that was
+ * configured to stand there stays. */
+static int link_workspace(int root, struct err *err) {
+  static const char *const names[][2] = {{"home", "home/user"},
+                                         {"mnt", "mnt/data"}};
+  for (size_t i = 0; i < COUNT_OF(names); i++)
+    if (jail_mount_directory(root, names[i][0], err) < 0 ||
+        jail_mount_link(root, names[i][1], JAIL_WORKSPACE, err) < 0)
+      return -1;
+  return 0;
+}
+
 /* A copy of the file in the kernel's own memory; ipykernel writes it anew, and
  * insists on mode 0600. */
 static int copy_connection(int root, const struct jail *jail, const char *path,
@@ -280,7 +292,7 @@ static int fill(int root, const struct jail *jail, int run, struct err *err) {
       mount_devices(root, jail, err) < 0 ||
       mount_scratch(root, jail, err) < 0 ||
       bind_configured(root, jail, err) < 0 ||
-      mount_workspace(root, jail, err) < 0)
+      mount_workspace(root, jail, err) < 0 || link_workspace(root, err) < 0)
     return -1;
   return mount_run(root, jail, run, err);
 }
