@@ -57,13 +57,13 @@ const struct route e2b_routes[] = {
      ROUTE_BODY_BYTES, NULL, false, false},
     {"POST", "/process.Process/List", SCOPE_READ, e2b_list_processes,
      ROUTE_BODY_BYTES, NULL, false, false},
-    {"GET", "/{path}", SCOPE_READ, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
+    {"GET", "/{path}", ROUTE_KNOWN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
      false, false},
-    {"POST", "/{path}", SCOPE_RUN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
+    {"POST", "/{path}", ROUTE_KNOWN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
      false, false},
-    {"PUT", "/{path}", SCOPE_RUN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
+    {"PUT", "/{path}", ROUTE_KNOWN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
      false, false},
-    {"DELETE", "/{path}", SCOPE_RUN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
+    {"DELETE", "/{path}", ROUTE_KNOWN, e2b_unsupported, ROUTE_BODY_BYTES, NULL,
      false, false},
 };
 const size_t e2b_routes_count = COUNT_OF(e2b_routes);
@@ -136,7 +136,8 @@ static int tell_ended(struct call *call, const struct err *err) {
 
 static int serve(struct call *call, const struct route *route,
                  struct err *err) {
-  if (call_check_scope(call, route->scope, err) < 0 ||
+  if ((route->scope != ROUTE_KNOWN &&
+       call_check_scope(call, route->scope, err) < 0) ||
       (call->task != NULL && call_check_task(call, call->task, false, err) < 0))
     return -1;
   return route->handle(call, err);
