@@ -9,6 +9,8 @@
 
 #define CAUSE_LIMIT 300
 #define REASON_LIMIT 200
+#define NOTE_LIMIT 400
+#define NOTES_TOLD 3
 /* So many calls may leave some out in front of the last one. */
 #define CALLS_LISTED 5
 /* A run of identical lines is folded when so many repeats and so many bytes
@@ -165,6 +167,20 @@ void passage_files(const struct json *files, size_t most, struct buf *out) {
   }
   if (count > most)
     buf_format(out, "[… and %zu files more]\n", count - most);
+}
+
+void passage_notes(const struct text_source *source, const char *before,
+                   const char *after, struct buf *out) {
+  size_t count = json_length(source->notes);
+  for (size_t i = 0; i < count && i < NOTES_TOLD; i++) {
+    CLEANUP(buf_free) struct buf note = BUF_INIT(BUF_LINE);
+    const struct json *text = json_at(source->notes, i);
+    append_plain(json_text(text), json_text_length(text), NOTE_LIMIT, &note);
+    buf_format(out, "%s%s%s\n", before, buf_string(&note), after);
+  }
+  if (count > NOTES_TOLD)
+    buf_format(out, "%s%zu more in notes%s\n", before, count - NOTES_TOLD,
+               after);
 }
 
 void passage_ending(const struct text_source *source, struct buf *out) {

@@ -44,6 +44,10 @@ void passage_late(const struct text_source *source, struct buf *out);
 /* Runs of identical lines become one line and a count. */
 void passage_fold(const char *text, size_t length, struct buf *out);
 
+/* One line per note, between `before` and `after`; of many, the first. */
+void passage_notes(const struct text_source *source, const char *before,
+                   const char *after, struct buf *out);
+
 /* One line per file that was created, changed or deleted, at most `most`. */
 void passage_files(const struct json *files, size_t most, struct buf *out);
 

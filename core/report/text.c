@@ -10,8 +10,6 @@
 #define FILES_TOLD 20
 
 static void compose_body(const struct text_source *source, struct buf *out) {
-  if (source->setup != NULL)
-    buf_format(out, "[%s]\n", source->setup);
   passage_outputs(source, true, out);
   passage_late(source, out);
   if (json_length(source->files) > 0)
@@ -19,9 +17,9 @@ static void compose_body(const struct text_source *source, struct buf *out) {
   passage_files(source->files, FILES_TOLD, out);
 }
 
-/* A hint, then "[timeout: the code did not end within its time limit of 2 s,
- * ended by SIGINT; variables are kept]"; nothing when the run ended ok and the
- * variables are there. */
+/* Notes, a hint, then "[timeout: the code did not end within its time limit of
+ * 2 s, ended by SIGINT; variables are kept]"; nothing when the run ended ok and
+ * the variables are there. */
 static void compose_last_line(const struct text_source *source,
                               struct buf *out) {
   const char *meaning = passage_of_status(source->status);
@@ -29,11 +27,11 @@ static void compose_last_line(const struct text_source *source,
   const char *ename = json_get_text(source->error, "ename");
   bool is_lost =
       source->kernel_state != NULL && strcmp(source->kernel_state, "lost") == 0;
+  passage_notes(source, "[note: ", "]", out);
   if (source->hint != NULL)
-    buf_format(out, "[hint: %s]", source->hint);
+    buf_format(out, "[hint: %s]\n", source->hint);
   if (meaning == NULL && !is_lost)
     return;
-  passage_end_line(out);
   buf_format(out, "[%s%s", source->status, meaning != NULL ? ": " : "");
   if (strcmp(source->status, "error") == 0 && ename != NULL)
     passage_name(source->error, out);

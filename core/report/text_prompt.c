@@ -85,6 +85,7 @@ int text_prompt(const struct text_source *source, struct buf *out) {
   append_status(source, &front);
   append_error(source, &front);
   append_survived(source, &front);
+  passage_notes(source, "Note: ", "", &front);
   append_hint(source->error, &hint);
   size_t taken = utf8_count(front.data, front.length) +
                  utf8_count(buf_string(&hint), hint.length);

@@ -17,7 +17,7 @@ struct text_source {
   const struct json *files;   /* the answer's files */
   const struct json *error;   /* the answer's error object */
   const struct json *late;    /* the answer's late_outputs: of earlier runs */
-  const char *setup;          /* what went wrong before the cell ran; or NULL */
+  const struct json *notes;   /* the answer's: sentences */
   const char *hint;           /* of a run without an error; or NULL */
   bool died;                  /* the kernel ended in this run */
   const char *kernel_state;   /* kept, fresh, lost: after the run */

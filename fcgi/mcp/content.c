@@ -71,13 +71,9 @@ static struct json *first_text(const struct json *answer) {
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_ANSWER);
   const char *said = json_get_text(answer, "text");
   const char *prompt = json_get_text(json_get(answer, "error"), "prompt");
-  const struct json *notes = json_get(answer, "notes");
   if (!is_ok(answer) && prompt != NULL)
     said = prompt;
   buf_text(&text, said == NULL || *said == '\0' ? "(no output)" : said);
-  for (size_t i = 0; i < json_length(notes); i++)
-    if (json_text(json_at(notes, i)) != NULL)
-      buf_format(&text, "\nNote: %s", json_text(json_at(notes, i)));
   const struct json *kernel = json_get(answer, "kernel");
   const char *reason = json_get_text(kernel, "reason");
   const char *state = json_get_text(kernel, "state");

@@ -196,8 +196,7 @@ static void a_result_has_text_then_images_then_links(void **state) {
   assert_false(json_as_boolean(json_get(result, "isError"), true));
   const struct json *content = json_get(result, "content");
   assert_int_equal(json_length(content), 6);
-  assert_string_equal(json_get_text(json_at(content, 0), "text"),
-                      "hi\nNote: n");
+  assert_string_equal(json_get_text(json_at(content, 0), "text"), "hi");
   assert_string_equal(kind(result, 1), "image");
   assert_string_equal(kind(result, 2), "resource_link");
   assert_string_equal(json_get_text(json_at(content, 2), "uri"),

@@ -29,7 +29,7 @@ static struct json *parse(const char *text) {
 struct row {
   const char *name;
   const char *outputs, *images, *files, *error;
-  const char *status, *state, *reason, *ended_by, *late, *hint;
+  const char *status, *state, *reason, *ended_by, *late, *hint, *notes;
   bool died;
   int64_t timeout_ms;
   const char *text;
@@ -196,7 +196,16 @@ static const struct row rows[] = {
              "cell are kept (signal 9)]"},
     {"a hint without an error", "[" STDOUT("ERROR: x\\n") "]", .status = "ok",
      .state = "kept", .hint = "Use what is there.",
-     .text = "ERROR: x\n[hint: Use what is there.]"},
+     .text = "ERROR: x\n[hint: Use what is there.]\n"},
+    {"notes, a hint and an end", "[" STDOUT("x") "]", .status = "timeout",
+     .state = "kept", .hint = "Use what is there.",
+     .notes = "[\"one\",\"two\\u001b[1m\",3,\"four\",\"five\"]",
+     .text =
+         "x\n[note: one]\n[note: two]\n[note: ]\n[note: 2 more in notes]\n"
+         "[hint: Use what is there.]\n[timeout: the code did not end within "
+         "its time limit; variables are kept]"},
+    {"a note without an output", "[]", .status = "ok", .notes = "[\"one\"]",
+     .text = "[note: one]\n"},
     {"late output of earlier runs", "[" STDOUT("now") "]", .status = "ok",
      .late = "[{\"run\":\"1\",\"output\":" STDERR(
          "then\\n") "},{\"run\":"
@@ -222,7 +231,7 @@ static void rows_give_their_text(void **state) {
     const struct row *row = &rows[i];
     struct json *outputs = parse(row->outputs), *images = parse(row->images);
     struct json *files = parse(row->files), *error = parse(row->error);
-    struct json *late = parse(row->late);
+    struct json *late = parse(row->late), *notes = parse(row->notes);
     struct text_source source = {
         .status = row->status,
         .outputs = outputs,
@@ -230,6 +239,7 @@ static void rows_give_their_text(void **state) {
         .files = files,
         .error = error,
         .late = late,
+        .notes = notes,
         .hint = row->hint,
         .died = row->died,
         .kernel_state = row->state,
@@ -249,6 +259,7 @@ static void rows_give_their_text(void **state) {
     json_free(files);
     json_free(error);
     json_free(late);
+    json_free(notes);
   }
 }
 

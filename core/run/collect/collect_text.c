@@ -14,15 +14,14 @@ static struct text_source source_of(const struct collect *collect,
                                     const char *full_text_uri) {
   const struct run_record *record = collect->record;
   const struct outcome *outcome = collect->outcome;
-  const struct session *session = collect->session;
   return (struct text_source){
       .status = run_status_name(outcome->status),
       .outputs = outcome->outputs,
       .images = outcome->images,
       .files = outcome->files,
       .error = outcome->error,
-      .late = session->known->late.list,
-      .setup = session->note,
+      .late = collect->session->known->late.list,
+      .notes = outcome->notes,
       .hint = outcome->error == NULL ? hint_of_outputs(outcome->outputs) : NULL,
       .died = outcome->died,
       .kernel_state = outcome->died ? "lost" : record->kernel_state,
