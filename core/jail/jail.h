@@ -45,13 +45,6 @@ const char *jail_layer_meaning(enum jail_layer layer); /* one phrase */
 #define JAIL_PRIVATE "/run/user" /* the kernel's caches and settings */
 #define JAIL_USER_NAME "user"
 
-/* The file in the kernel's directory that says where its sockets are. Others
- * believe what it says, so a kernel with a root of its own gets a copy, which
- * covers it: the kernel can change that one only. */
-#define LAYOUT_CONNECTION "connection.json"
-/* A file in that directory that the kernel may write: where its stack is. */
-#define LAYOUT_STACK "stack.txt"
-
 /* Everything is borrowed; descriptors are close-on-exec. With layers == 0 there
  * is no jail: no core dumps, umask, the configured user, no_new_privs. */
 struct jail {

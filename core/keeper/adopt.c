@@ -17,6 +17,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/keeper/kernels/registry.h"
+#include "core/keeper/kernels/sockets.h"
 #include "core/process/process.h"
 #include "core/process/strays.h"
 
@@ -95,10 +96,12 @@ static void adopt_row(struct keeper *keeper, const struct kernel_record *record,
   struct shim_found *shim = find_shim(shims, record->id);
   if (shim != NULL)
     shim->known = true;
-  const struct kernel *kernel =
+  struct kernel *kernel =
       registry_add(keeper, record, shim == NULL ? 0 : shim->pid,
                    shim == NULL ? 0 : shim->start);
   bool alive = shim != NULL && !registry_is_dead(kernel);
+  if (alive)
+    sockets_await(kernel);
   log_set_task(record->task);
   log_info("kernel %s %s", record->id,
            alive ? "is adopted" : "ended while no keeper ran");

@@ -24,6 +24,7 @@
 #include "core/keeper/cull.h"
 #include "core/keeper/kernels/keeper.h"
 #include "core/keeper/kernels/registry.h"
+#include "core/keeper/kernels/sockets.h"
 #include "core/keeper/launch/launch.h"
 #include "core/keeper/launch/spare.h"
 #include "core/keeper/server.h"
@@ -263,12 +264,18 @@ static int open_all(struct keeper *keeper, bool stop_kernels, struct err *err) {
     log_warning("%s", err->text);
     keeper->instance_at = KEEPER_NEVER;
   }
-  return loop_open(&keeper->loop, err);
+  if (loop_open(&keeper->loop, err) < 0)
+    return -1;
+  sockets_open(keeper);
+  return 0;
 }
 
 static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
-  struct keeper keeper = {
-      .conf = conf, .loop.epoll = -1, .listener.descriptor = -1, .spare = -1};
+  struct keeper keeper = {.conf = conf,
+                          .sockets.descriptor = -1,
+                          .loop.epoll = -1,
+                          .listener.descriptor = -1,
+                          .spare = -1};
   if (places_open(conf, &keeper.places, err) < 0)
     return -1;
   raise_descriptor_limit(conf, &keeper.places.jail);
@@ -279,6 +286,7 @@ static int keep(const struct conf *conf, bool stop_kernels, struct err *err) {
   spare_close(&keeper);
   zygote_close(&keeper);
   free(keeper.warm_told);
+  sockets_close(&keeper);
   registry_close(&keeper);
   jail_host_close(keeper.jails);
   loop_close(&keeper.loop);

@@ -348,19 +348,27 @@ def test_a_busy_loop_on_every_processor_is_shared(prisoner, neighbour):
     assert others.slowest() < SLOW
 
 
-def test_the_directory_of_the_sockets_holds_sockets(prisoner):
-    code = """
-    import itertools, os, socket, sys
-    home = os.path.dirname(sys.argv[sys.argv.index("-f") + 1])
-    held = []
-    for i in range(900):
-        held.append(socket.socket(socket.AF_UNIX))
-        held[-1].bind(f"{home}/extra-{i}")
-    while True: pass
-    """
-    answer = prisoner.run(code)
-    assert answer["kernel"]["state"] == "lost"
-    assert "the directory that its sockets stand in" in answer["kernel"]["reason"]
+def test_nothing_is_made_beside_the_sockets(prisoner):
+    prisoner.run("import os, socket, sys; home = os.path.dirname(sys.argv[sys.argv.index('-f') + 1]); s = socket.socket(socket.AF_UNIX)")
+    assert set(
+        prisoner.outcomes(
+            "open(home + '/file', 'w')",
+            "os.mkdir(home + '/directory')",
+            "os.symlink('/etc/passwd', home + '/link')",
+            "os.mkfifo(home + '/fifo')",
+            "s.bind(home + '/extra')",
+            "os.unlink(home + '/ipc-1')",
+            "os.rename(home + '/ipc-1', home + '/ipc-9')",
+            "os.chmod(home, 0)",
+        )
+    ) <= {refused(errno.EROFS), refused(errno.EACCES)}
+    # Its stack it must be able to write, in a file that is there.
+    assert prisoner.says("print(open(home + '/stack.txt', 'a').close(), os.path.getsize(home + '/setup.txt') > 0)") == "None True\n"
+    directory = pathlib.Path(prisoner.instance.connection_file(prisoner.task)).parent
+    assert {path.name for path in directory.iterdir() if not path.is_socket()} <= {
+        "connection.json", "setup.txt", "stack.txt", "start.py"
+    }  # fmt: skip
+    prisoner.still_works()
 
 
 # Other processes

@@ -354,8 +354,9 @@ static void only_sockets_are_made_beside_it(void **state) {
   CLEANUP(mem_free_pointer) char *said = say(prison, script);
   bool own = jail_host_has(prison->host, JAIL_IDS);
   CLEANUP(mem_free_pointer)
-  char *expected = mem_format("connection.json\nipc-1\nstack.txt\n%s\n",
-                              own ? "775" : "755");
+  char *expected =
+      mem_format("connection.json\nipc-1\nsetup.txt\nstack.txt\n%s\n",
+                 own ? "775" : "755");
   if (strstr(said, expected) == NULL)
     fail_msg("%s", said);
 }

@@ -16,6 +16,7 @@
 #include "core/jail/host/jail_paths.h"
 #include "core/jail/host/jail_record.h"
 #include "core/jail/layers/jail_ids.h"
+#include "core/jail/layers/jail_mounts.h"
 
 #define KILL_LIMIT_MS 100 /* in one go */
 #define AGAIN_NS (50 * CLOCK_MS)
@@ -142,6 +143,18 @@ static int take_group(struct jail_host *host,
   return 0;
 }
 
+static int make_written(const struct jail_host *host, const struct jail *jail,
+                        int directory, const char *name, struct err *err) {
+  CLEANUP(mem_close_descriptor)
+  int file =
+      fs_open_beneath(directory, name, O_WRONLY | O_CREAT | O_EXCL, 0640, err);
+  if (file < 0)
+    return -1;
+  if (jail->switch_user && fchown(file, jail->uid, host->survey.plain.gid) < 0)
+    return err_errno(err, ERR_IO, errno, "cannot give the kernel %s", name);
+  return 0;
+}
+
 /* What the kernel writes there the app must reach: its sockets by the group,
  * which new files take from the directory (S_ISGID, inode(7)). The files that
  * it finds there it may read, and write the one for its stack. */
@@ -151,15 +164,12 @@ static int give_directory(const struct jail_host *host,
   if (!jail_has(jail, JAIL_MOUNT))
     return 0;
   int directory = request->run_directory;
-  CLEANUP(mem_close_descriptor)
-  int stack = fs_open_beneath(directory, LAYOUT_STACK,
-                              O_WRONLY | O_CREAT | O_EXCL, 0640, err);
-  if (stack < 0)
-    return -1;
+  for (const char *const *name = jail_mounts_written; *name != NULL; name++)
+    if (make_written(host, jail, directory, *name, err) < 0)
+      return -1;
   if (!jail->switch_user)
     return 0;
-  if (fchown(stack, jail->uid, host->survey.plain.gid) < 0 ||
-      fchownat(directory, LAYOUT_CONNECTION, host->survey.plain.uid,
+  if (fchownat(directory, LAYOUT_CONNECTION, host->survey.plain.uid,
                host->survey.plain.gid, AT_SYMLINK_NOFOLLOW) < 0 ||
       fchown(directory, jail->uid, host->survey.plain.gid) < 0 ||
       fchmod(directory, S_ISGID | 0770) < 0)
@@ -295,6 +305,14 @@ int64_t jail_host_turn(struct jail_host *host) {
     place = &inmate->next;
   }
   return next;
+}
+
+int jail_host_close_run(const struct jail_host *host, int process,
+                        const char *run, struct err *err) {
+  if (!jail_host_has(host, JAIL_MOUNT))
+    return 0;
+  return jail_mounts_close_run(process, run, jail_host_has(host, JAIL_USER),
+                               err);
 }
 
 void jail_host_kill(const struct jail_host *host, const char *id) {

@@ -60,6 +60,10 @@ void jail_host_release(struct jail_host *host, const char *id);
  * nothing to do). */
 int64_t jail_host_turn(struct jail_host *host);
 
+/* A kernel (a pidfd) whose sockets are there: see jail_mounts_close_run. */
+int jail_host_close_run(const struct jail_host *host, int process,
+                        const char *run, struct err *err);
+
 /* Kills what runs in the kernel's control group, where it has one. */
 void jail_host_kill(const struct jail_host *host, const char *id);
 

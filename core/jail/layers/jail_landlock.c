@@ -125,19 +125,23 @@ static int allow_system(const struct wall *wall, const struct jail *jail) {
   return allow(wall, "/proc", READ | WRITE_DATA);
 }
 
-/* The files are there already: core/run reads the stack dump. */
-static int allow_run(const struct wall *wall, const struct jail *jail) {
-  static const char *const files[] = {LAYOUT_STACK, LAYOUT_CONNECTION};
+static int allow_file(const struct wall *wall, const char *run,
+                      const char *name) {
   char path[4096];
+  snprintf(path, sizeof path, "%s/%s", run, name);
+  return allow(wall, path, LANDLOCK_ACCESS_FS_READ_FILE | WRITE_DATA);
+}
+
+static int allow_run(const struct wall *wall, const struct jail *jail) {
   if (jail->run == NULL)
     return 0;
   if (!jail_has(jail, JAIL_MOUNT))
     return allow(wall, jail->run, READ | WRITE_DATA | MAKE);
-  for (size_t i = 0; i < COUNT_OF(files); i++) {
-    snprintf(path, sizeof path, "%s/%s", jail->run, files[i]);
-    if (allow(wall, path, LANDLOCK_ACCESS_FS_READ_FILE | WRITE_DATA) < 0)
+  for (const char *const *name = jail_mounts_written; *name != NULL; name++)
+    if (allow_file(wall, jail->run, *name) < 0)
       return -1;
-  }
+  if (allow_file(wall, jail->run, LAYOUT_CONNECTION) < 0)
+    return -1;
   return allow(wall, jail->run, MEET);
 }
 

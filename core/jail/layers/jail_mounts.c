@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/fs.h"
@@ -71,6 +73,8 @@ const char *const jail_mounts_settings[] = {
     "/sys/devices/system/cpu",
     NULL,
 };
+
+const char *const jail_mounts_written[] = {LAYOUT_STACK, LAYOUT_SETUP, NULL};
 
 /* What /proc tells of the machine beyond what programs need. */
 static const char *const masked[] = {"proc/acpi",          "proc/asound",
@@ -270,10 +274,27 @@ static int copy_connection(int root, const struct jail *jail, const char *path,
   return jail_mount_copy(root, copy + 1, WRITABLE | MOUNT_ATTR_NOEXEC, 0, err);
 }
 
+/* Each is a mount of its own: the directory becomes read-only later. */
+static int mount_written(int root, const char *directory, struct err *err) {
+  for (const char *const *name = jail_mounts_written; *name != NULL; name++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", directory, *name);
+    if (faccessat(root, path, F_OK, 0) < 0)
+      continue;
+    CLEANUP(mem_close_descriptor)
+    int file =
+        jail_mount_copy(root, path, WRITABLE | MOUNT_ATTR_NOEXEC, 0, err);
+    if (file < 0 || jail_mount_attach(file, root, path, false, err) < 0)
+      return -1;
+  }
+  return 0;
+}
+
 /* `copy` was made before the new root covered that directory. */
 static int mount_run(int root, const struct jail *jail, int copy,
                      struct err *err) {
-  if (jail_mount_attach(copy, root, jail->run, true, err) < 0)
+  if (jail_mount_attach(copy, root, jail->run, true, err) < 0 ||
+      mount_written(root, jail->run + 1, err) < 0)
     return -1;
   char path[4096];
   snprintf(path, sizeof path, "%s/" LAYOUT_CONNECTION, jail->run + 1);
@@ -328,4 +349,28 @@ int jail_mounts_enter(const struct jail *jail, struct err *err) {
   if (fill(root, jail, run, err) < 0)
     return -1;
   return change_root(root, err);
+}
+
+/* A process of its own enters the kernel's namespaces for it. */
+int jail_mounts_close_run(int process, const char *run, bool user_namespace,
+                          struct err *err) {
+  struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0) {
+    int space = CLONE_NEWNS | (user_namespace ? CLONE_NEWUSER : 0);
+    if (setns(process, space) < 0 ||
+        mount_setattr(AT_FDCWD, run, AT_SYMLINK_NOFOLLOW, &read_only,
+                      sizeof read_only) < 0)
+      _exit(errno);
+    _exit(0);
+  }
+  if (pid < 0)
+    return err_errno(err, ERR_IO, errno, "cannot fork");
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    continue;
+  if (status != 0)
+    return err_errno(err, ERR_IO, WEXITSTATUS(status),
+                     "cannot make %s read-only for its kernel", run);
+  return 0;
 }

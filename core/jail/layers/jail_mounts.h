@@ -17,11 +17,24 @@
 #ifndef CELLPOST_JAIL_LAYERS_JAIL_MOUNTS_H
 #define CELLPOST_JAIL_LAYERS_JAIL_MOUNTS_H
 
+#include <stdbool.h>
+
 #include "core/base/err.h"
 #include "core/jail/jail.h"
 
 /* In a mount namespace of its own. The working directory is "/" afterwards. */
 int jail_mounts_enter(const struct jail *jail, struct err *err);
+
+/* The files of jail->run that the kernel may write: NULL-terminated. What
+ * LAYOUT_CONNECTION says is believed outside, so that the kernel gets a copy,
+ * which covers it: it can change that one only. */
+extern const char *const jail_mounts_written[];
+
+/* Makes jail->run read-only for the kernel that `process` (a pidfd) is, but for
+ * those files: once its sockets are there it has nothing more to make. Outside
+ * nothing changes. */
+int jail_mounts_close_run(int process, const char *run, bool user_namespace,
+                          struct err *err);
 
 /* Read-only paths of a new root that Landlock also must know: NULL-terminated.
  * Those that do not exist are left out of both. */

@@ -42,6 +42,8 @@ struct keeper {
   struct spare_pool *spares;
   char *warm_told; /* warm_report.h */
 
+  struct loop_source sockets; /* sockets.h */
+
   struct loop_source listener;
   struct client *clients;
   unsigned client_count;

@@ -64,7 +64,7 @@ struct kernel *registry_add(struct keeper *keeper,
   kernel->directory = mem_copy_text(record->directory);
   kernel->process = (struct shim_process){shim, shim_start, (pid_t)record->pid,
                                           record->pid_start};
-  kernel->turn = -1;
+  kernel->turn = kernel->sockets = -1;
   kernel->ended = kernel->recorded = record->task == NULL;
   adopt_jail(kernel);
   watch(keeper, &kernel->kernel_end, (pid_t)record->pid, record->pid_start,

@@ -26,7 +26,8 @@ struct kernel {
   struct shim_process process;   /* pid 0: it has no shim (any more) */
   struct loop_source kernel_end; /* pidfds; -1 once seen */
   struct loop_source shim_end;
-  int turn; /* the task's turn, held while an idle kernel is ended; or -1 */
+  int sockets; /* the watch of sockets.h; or -1 */
+  int turn;    /* the task's turn, held while an idle kernel is ended; or -1 */
 
   enum kernel_end asked; /* the end that was asked for, or KERNEL_END_NONE */
   char asked_reason[256];

@@ -16,6 +16,7 @@
 #include "core/jupyter/kernelspec.h"
 #include "core/keeper/kernels/environment.h"
 #include "core/keeper/kernels/profile.h"
+#include "core/keeper/kernels/sockets.h"
 #include "core/keeper/launch/shadow.h"
 #include "core/keeper/zygote/zygote.h"
 #include "core/store/task.h"
@@ -251,6 +252,7 @@ static int enlist(struct keeper *keeper, const struct launch *launch,
   };
   struct kernel *kernel =
       registry_add(keeper, &record, process->pid, process->pid_start);
+  sockets_await(kernel);
   struct err fault = {0};
   if (registry_list(kernel, &fault) < 0 && fault.kind != ERR_UNAVAILABLE) {
     registry_disown(kernel);
