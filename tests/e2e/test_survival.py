@@ -144,7 +144,7 @@ def test_both_killed_at_random_moments(own):
     rows = sqlite3.connect(own.database).execute(
         "SELECT status, count(*) FROM runs GROUP BY status"
     ).fetchall()
-    assert set(status for status, _ in rows) <= {"ok", "lost", "error", "interrupted"}
+    assert set(status for status, _ in rows) <= {"ok", "lost", "error", "interrupted", "not_run"}
 
 
 def test_two_apps_serve_one_task_in_turn(own):
