@@ -236,6 +236,15 @@ def test_files_that_are_there_are_replaced_and_others_stay(service, task):
     assert stat.S_IMODE(mode) & 0o111
 
 
+def test_an_archive_that_meets_something_else_changes_nothing(service, task):
+    service.request("PUT", f"/v1/tasks/{task}/files/d/a", data="old")
+    directory = tarfile.TarInfo("d/a")
+    directory.type = tarfile.DIRTYPE
+    for archive in (tar_of(("x", b"1"), ("d", b"2")), tar_of(("x", b"1"), (directory, b""))):
+        check_problem(upload(service, task, "tar", archive), 409)
+    assert names(service, task) == ["d"] and service.get(f"/tasks/{task}/files/d/a").text == "old"
+
+
 def special(kind, name="x", target="/etc/passwd"):
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
@@ -264,7 +273,7 @@ def test_an_archive_with_something_bad_in_it_changes_nothing(service, task, what
     service.put(task)
     check_problem(upload(service, task, "tar", good_first), 400)
     assert names(service, task, hidden=1) == []
-    assert sorted(os.listdir(service.task_directory(task))) == ["artifacts", "files"]
+    assert ".upload" not in os.listdir(service.task_directory(task))
 
 
 def test_zips_that_lead_out_or_lie_change_nothing(service, task):
@@ -292,8 +301,8 @@ def test_an_archive_that_does_not_fit_changes_nothing(service, task):
 
 def test_an_archive_never_goes_through_a_link(service, task):
     service.post(task, "import os; os.symlink('/tmp', 'd'); os.symlink('/etc/passwd', 'f')")
-    check_problem(upload(service, task, "tar", tar_of(("d/door-test", b"1"))), 403)
-    assert not os.path.exists("/tmp/door-test")
+    check_problem(upload(service, task, "tar", tar_of(("d/upload-test", b"1"))), 403)
+    assert not os.path.exists("/tmp/upload-test")
     assert upload(service, task, "tar", tar_of(("f", b"mine"))).status_code == 201
     assert service.get(f"/tasks/{task}/files/f").text == "mine" and "root" in open("/etc/passwd").read()
 

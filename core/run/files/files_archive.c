@@ -70,31 +70,49 @@ static char *clean_path(const char *path, struct err *err) {
   return NULL;
 }
 
-static void add_needed(struct unpacking *work, const struct staged *staged,
-                       int64_t bytes) {
+static int check_entry(const struct pack_entry *entry, const char *path,
+                       struct err *err) {
+  char text[FS_PRINTABLE];
+  fs_printable(path, text);
+  if (entry->kind == PACK_OTHER || (*path == '\0' && entry->kind == PACK_FILE))
+    return err_set(err, ERR_INVALID,
+                   "the archive's entry \"%s\" is neither a file nor a "
+                   "directory; links and devices are not taken",
+                   text);
+  if (entry->kind == PACK_FILE && entry->size < 0)
+    return err_set(err, ERR_INVALID,
+                   "the archive's entry \"%s\" does not tell its size", text);
+  return 0;
+}
+
+/* What it adds, and whether it can stand where another thing may stand. */
+static int add_needed(struct unpacking *work, const struct staged *staged,
+                      int64_t bytes, struct err *err) {
   CLEANUP(mem_free_pointer)
   char *path = mem_format("%s%s%s", work->into, *work->into == '\0' ? "" : "/",
                           staged->path);
   struct fs_usage more = files_quota_of_file(work->place.files, path, bytes);
   work->needed.bytes += more.bytes;
   work->needed.files += more.files;
+  CLEANUP(mem_close_descriptor)
+  int there =
+      fs_open_beneath(work->place.files, path, O_PATH | O_NOFOLLOW, 0, NULL);
+  struct stat status;
+  char text[FS_PRINTABLE];
+  if (there < 0 || *path == '\0' || fstat(there, &status) < 0 ||
+      S_ISDIR(status.st_mode) == staged->is_directory)
+    return 0;
+  return err_set(err, ERR_CONFLICT,
+                 "the archive has a %s \"%s\", where something else stands",
+                 staged->is_directory ? "directory" : "file",
+                 fs_printable(path, text));
 }
 
 static int note_entry(struct unpacking *work, const struct pack_entry *entry,
                       struct err *err) {
   CLEANUP(mem_free_pointer) char *path = clean_path(entry->path, err);
-  char text[FS_PRINTABLE];
-  if (path == NULL)
+  if (path == NULL || check_entry(entry, path, err) < 0)
     return -1;
-  if (entry->kind == PACK_OTHER || (*path == '\0' && entry->kind == PACK_FILE))
-    return err_set(err, ERR_INVALID,
-                   "the archive's entry \"%s\" is neither a file nor a "
-                   "directory; links and devices are not taken",
-                   fs_printable(path, text));
-  if (entry->kind == PACK_FILE && entry->size < 0)
-    return err_set(err, ERR_INVALID,
-                   "the archive's entry \"%s\" does not tell its size",
-                   fs_printable(path, text));
   if (work->count == ENTRIES_MOST)
     return err_set(err, ERR_TOO_LARGE, "the archive has over %d entries",
                    ENTRIES_MOST);
@@ -103,13 +121,12 @@ static int note_entry(struct unpacking *work, const struct pack_entry *entry,
     work->list = mem_grow(work->list, work->capacity, sizeof *work->list);
   }
   bool is_directory = entry->kind == PACK_DIRECTORY;
-  work->list[work->count++] = (struct staged){MEM_STEAL(path), is_directory};
+  struct staged *staged = &work->list[work->count++];
+  *staged = (struct staged){MEM_STEAL(path), is_directory};
   work->directories += is_directory;
   work->files += !is_directory;
   work->bytes += is_directory ? 0 : entry->size;
-  add_needed(work, &work->list[work->count - 1],
-             is_directory ? 1 : entry->size);
-  return 0;
+  return add_needed(work, staged, is_directory ? 1 : entry->size, err);
 }
 
 /* Before anything is unpacked: every name, and whether it fits. */
