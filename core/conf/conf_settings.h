@@ -24,7 +24,8 @@ struct conf {
   enum conf_auth required;
   char *trusted_header;    /* "off": none names a caller */
   char *trusted_addresses; /* whose header counts, spaces between */
-  double session_age;      /* of a browser's log-in */
+  char *proxies;      /* whose word of the client's address counts; "off" */
+  double session_age; /* of a browser's log-in */
   /* [state] */
   char *state_directory; /* cellpost.db, tasks/ */
   char *run_directory;   /* sockets, kernels/ */

@@ -59,6 +59,9 @@ const struct conf_key conf_keys[] = {
     KEY("auth", trusted_addresses, CONF_TEXT, 0, LINE, "127.0.0.1 ::1", NULL,
         "Addresses and networks from which that header counts; whoever is "
         "there can name anybody."),
+    KEY("auth", proxies, CONF_TEXT, 0, LINE, "off", NULL,
+        "Web servers in front, as 10.0.0.2, whose X-Forwarded-For tells nginx "
+        "the client's address; off: none."),
     KEY("auth", session_age, CONF_DURATION, 60, 365 * DAY, "12h", NULL,
         "How long a log-in to the pages lasts."),
     KEY("state", state_directory, CONF_PATH, 0, PATH, "/var/lib/cellpost", NULL,

@@ -1,6 +1,7 @@
 #include "fcgi/cli/serve.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -45,6 +46,9 @@ static int open_service(const struct conf *conf, long threads,
   server_block_signals();
   if (address_check_list(conf->trusted_addresses, err) < 0)
     return err_wrap(err, "trusted_addresses");
+  if (strcmp(conf->proxies, "off") != 0 &&
+      address_check_list(conf->proxies, err) < 0)
+    return err_wrap(err, "proxies");
   if (service_open(conf, &service.engine, err) < 0 ||
       tokens_mark(conf, engine_store(service.engine), err) < 0)
     return -1;
