@@ -23,13 +23,15 @@ static int64_t wall_ms(const struct run_record *run) {
   return timed ? (run->ended_at - run->started_at) / 1000 : -1;
 }
 
-/* "Name: text", or NULL. The caller's. */
+/* "Name: text", the text alone where the kernel names no class, or NULL. The
+ * caller's. */
 static char *error_line(const struct run_record *run) {
   const char *ename = json_get_text(run->error, "ename");
   const char *evalue = json_get_text(run->error, "evalue");
-  return ename == NULL
-             ? NULL
-             : mem_format("%s: %.300s", ename, evalue == NULL ? "" : evalue);
+  if (ename == NULL)
+    return NULL;
+  return mem_format("%s%s%.300s", ename, *ename == '\0' ? "" : ": ",
+                    evalue == NULL ? "" : evalue);
 }
 
 /* The first characters of the code. */
