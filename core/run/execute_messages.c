@@ -28,7 +28,9 @@ static void take_output(struct execute *execute,
       client_close_comm(execute->session->channel, message, NULL);
     return;
   }
-  if (strcmp(message->type, "error") == 0) {
+  /* One that names nothing says nothing. */
+  if (strcmp(message->type, "error") == 0 &&
+      json_get_text(message->content, "ename") != NULL) {
     json_free(execute->outcome->raised);
     execute->outcome->raised = json_share(message->content);
   }
