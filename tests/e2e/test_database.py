@@ -108,3 +108,18 @@ def test_a_database_of_another_schema_is_refused_with_words(own):
     assert done.returncode != 0
     assert "its table runs is not this program's" in done.stdout + done.stderr
     shutil.rmtree(own.database.parent)
+
+
+def test_a_lock_during_a_run_loses_nothing(own):
+    own.post("a", "x = 1")
+    sent = own.request("POST", "/v1/tasks/a/execute", json={"code": "import time; time.sleep(2); x += 1; x", "wait": False})
+    assert sent.status_code == 202
+    run = sent.json()["run"]
+    own.wait_run(run, "running")
+    with locked(own):
+        begin = time.monotonic()
+        assert own.send("b", "1").status_code == 503  # and by then the run is over
+        assert time.monotonic() - begin < 15
+    assert own.wait_run(run)["status"] == "ok"
+    answer = own.post("a", "x")
+    assert answer["text"].strip() == "2" and answer["kernel"]["state"] == "kept"
