@@ -276,6 +276,27 @@ static void a_screen_can_be_written_over_after_a_flood(void **state) {
   }
 }
 
+/* Random writes, cursor movements and colours: the size is always that of the
+ * view, however it was arrived at. */
+static void the_size_is_that_of_the_view(void **state) {
+  (void)state;
+  static const char *const parts[] = {
+      "abc",      "\n",      "\r",      "\b",      "x\ny\nz\n",
+      "\x1b[31m", "\x1b[0m", "\x1b[2A", "\x1b[1B", "\x1b[K",
+      "\x1b[2K",  "\x1b[5C", "é",       "\x1b[1m"};
+  srand(20260102);
+  for (int round = 0; round < 40; round++) {
+    struct terminal *terminal = terminal_new(100000, 100000);
+    for (int i = 0; i < 200; i++) {
+      const char *part = parts[(size_t)rand() % COUNT_OF(parts)];
+      terminal_write(terminal, part, strlen(part));
+      CLEANUP(mem_free_pointer) char *text = render(terminal);
+      assert_int_equal(terminal_size(terminal), strlen(text));
+    }
+    terminal_free(terminal);
+  }
+}
+
 static void a_flood_costs_no_memory(void **state) {
   (void)state;
   struct terminal *terminal = terminal_new(1000, 3000);
@@ -305,6 +326,7 @@ int main(void) {
       cmocka_unit_test(shrinks_and_stays_exact),
       cmocka_unit_test(shrinks_a_text_without_a_gap),
       cmocka_unit_test(a_screen_can_be_written_over_after_a_flood),
+      cmocka_unit_test(the_size_is_that_of_the_view),
       cmocka_unit_test(a_flood_costs_no_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,13 +10,20 @@
 
 /* As many lines as a screen has can be written to again (nested progress bars
  * move the cursor up); what scrolls off is final. A line longer than LONG_LINE
- * becomes final piece by piece, as a terminal's wrapped rows do. */
-enum { SCREEN_LINES = 24, LONG_LINE = 64 << 10, MOST_COLUMNS = 4096 };
+ * bytes, or LONG_CELLS cells, becomes final piece by piece, as a terminal's
+ * wrapped rows do. */
+enum {
+  SCREEN_LINES = 24,
+  LONG_LINE = 64 << 10,
+  LONG_CELLS = 16 << 10,
+  MOST_COLUMNS = 4096,
+};
 
 struct terminal {
   struct terminal_store store; /* final text */
   size_t tail_limit;
   struct terminal_line lines[SCREEN_LINES]; /* a ring */
+  size_t sizes[SCREEN_LINES]; /* of lines in cells, as they look; 0: unknown */
   size_t first, count;
   size_t row;    /* of the cursor, from `first` */
   size_t column; /* of the cursor, unless at_end */
@@ -34,6 +41,12 @@ static struct terminal_line *line_at(const struct terminal *terminal,
 
 static struct terminal_line *current(const struct terminal *terminal) {
   return line_at(terminal, terminal->row);
+}
+
+/* The cursor's line, which is about to change. */
+static struct terminal_line *edit(struct terminal *terminal) {
+  terminal->sizes[(terminal->first + terminal->row) % SCREEN_LINES] = 0;
+  return current(terminal);
 }
 
 struct terminal *terminal_new(size_t head_bytes, size_t tail_bytes) {
@@ -97,7 +110,7 @@ static void flush_screen(struct terminal *terminal) {
   write_row(terminal, 0, &text);
   if (text.length > 0)
     terminal_store_append(&terminal->store, text.data, text.length);
-  terminal_line_reset(current(terminal), &terminal->pen);
+  terminal_line_reset(edit(terminal), &terminal->pen);
   terminal->column = 0;
   terminal->at_end = true;
 }
@@ -105,7 +118,7 @@ static void flush_screen(struct terminal *terminal) {
 /* Gives the cursor a column, so that it can move or write over what is there.
  */
 static void need_cells(struct terminal *terminal) {
-  struct terminal_line *line = current(terminal);
+  struct terminal_line *line = edit(terminal);
   terminal_line_to_cells(line);
   if (terminal->at_end)
     terminal->column = line->count;
@@ -114,7 +127,7 @@ static void need_cells(struct terminal *terminal) {
 
 static void put_text(struct terminal *terminal, const char *text,
                      size_t length) {
-  struct terminal_line *line = current(terminal);
+  struct terminal_line *line = edit(terminal);
   if (terminal->at_end) {
     buf_append(&line->text, text, length);
   } else {
@@ -122,14 +135,14 @@ static void put_text(struct terminal *terminal, const char *text,
     terminal->column =
         terminal_line_put(line, terminal->column, &terminal->pen, text, length);
   }
-  if (line->text.length > LONG_LINE || line->count > LONG_LINE)
+  if (line->text.length > LONG_LINE || line->count > LONG_CELLS)
     flush_screen(terminal);
 }
 
 static void move_to_row(struct terminal *terminal, size_t row) {
   need_cells(terminal);
   terminal->row = row;
-  terminal_line_to_cells(current(terminal));
+  terminal_line_to_cells(edit(terminal));
 }
 
 static void carriage_return(struct terminal *terminal) {
@@ -139,6 +152,7 @@ static void carriage_return(struct terminal *terminal) {
 }
 
 static void line_feed(struct terminal *terminal) {
+  edit(terminal); /* what is in force behind it may change */
   if (terminal->row + 1 < terminal->count) {
     move_to_row(terminal, terminal->row + 1);
     terminal->column = 0;
@@ -148,7 +162,7 @@ static void line_feed(struct terminal *terminal) {
     scroll(terminal);
   terminal->count++;
   terminal->row = terminal->count - 1;
-  terminal_line_reset(current(terminal), &terminal->pen);
+  terminal_line_reset(edit(terminal), &terminal->pen);
   terminal->column = 0;
   terminal->at_end = true;
 }
@@ -329,18 +343,24 @@ static size_t complete_pending(struct terminal *terminal, const char *text,
   return used;
 }
 
-static size_t measure_screen(const struct terminal *terminal) {
-  CLEANUP(buf_free) struct buf text = BUF_INIT(SIZE_MAX / 4);
+/* The bytes of a line in cells, as it looks; of the last one the pen decides
+ * how it ends. */
+static size_t measure_line(struct terminal *terminal, size_t row) {
+  size_t *known = &terminal->sizes[(terminal->first + row) % SCREEN_LINES];
+  if (*known == 0 || row + 1 == terminal->count) {
+    CLEANUP(buf_free) struct buf text = BUF_INIT(SIZE_MAX / 4);
+    terminal_line_write(line_at(terminal, row), end_style(terminal, row),
+                        &text);
+    *known = text.length;
+  }
+  return *known;
+}
+
+static size_t measure_screen(struct terminal *terminal) {
   size_t size = terminal->count - 1;
   for (size_t row = 0; row < terminal->count; row++) {
-    struct terminal_line *line = line_at(terminal, row);
-    if (!line->in_cells) {
-      size += line->text.length;
-      continue;
-    }
-    terminal_line_write(line, end_style(terminal, row), &text);
-    size += text.length;
-    buf_reset(&text);
+    const struct terminal_line *line = line_at(terminal, row);
+    size += line->in_cells ? measure_line(terminal, row) : line->text.length;
   }
   return size;
 }
