@@ -4,37 +4,22 @@
 #include <string.h>
 
 #include "core/base/mem.h"
+#include "core/notebook/area.h"
+#include "core/notebook/display_update.h"
 #include "core/notebook/fold.h"
 #include "core/notebook/output_entry.h"
 #include "core/notebook/output_list.h"
 #include "core/notebook/outputs.h"
 
-enum { MOST_UPDATES = 1024, MOST_WIDGETS = 256, MOST_KEPT = 1000 };
-
-struct pending_update {
-  struct collector_update update;
-  size_t size;
-};
-
-/* An Output widget, or, as the first one, the cell itself. */
-struct area {
-  char *comm;         /* comm_id of its model; NULL for the cell */
-  bool clear_pending; /* clear_output(wait=true) */
-  size_t place;       /* where its outputs stood when they were cleared */
-  uint64_t captures; /* number of its msg_id among all that were set; 0: none */
-};
+enum { MOST_KEPT = 1000 };
 
 struct collector {
   struct output_list list;
-  struct area areas[1 + MOST_WIDGETS];
-  unsigned area_count;      /* the cell counts */
-  uint64_t captures;        /* how often a msg_id was set */
+  struct areas areas;
   struct media_spill spill; /* its media's `output` is an entry's serial */
   bool keeps;               /* spill is in use */
   uint64_t received;        /* bytes */
-  struct pending_update *updates; /* oldest first */
-  size_t update_count;
-  size_t update_bytes;
+  struct display_updates updates;
 };
 
 static size_t keep_evicted(void *context, const struct output_entry *entry);
@@ -44,7 +29,7 @@ struct collector *collector_new(const struct output_limits *limits) {
   collector->list.limits = *limits;
   collector->list.evicted = keep_evicted;
   collector->list.context = collector;
-  collector->area_count = 1;
+  area_init(&collector->areas);
   return collector;
 }
 
@@ -64,11 +49,8 @@ void collector_free(struct collector *collector) {
     return;
   output_list_free(&collector->list);
   media_spill_free(&collector->spill);
-  for (unsigned i = 1; i < collector->area_count; i++)
-    free(collector->areas[i].comm);
-  for (size_t i = 0; i < collector->update_count; i++)
-    collector_update_free(&collector->updates[i].update);
-  free(collector->updates);
+  area_free(&collector->areas);
+  display_updates_free(&collector->updates);
   free(collector);
 }
 
@@ -77,24 +59,8 @@ void collector_done(struct collector **collector) {
   *collector = NULL;
 }
 
-void collector_update_free(struct collector_update *update) {
-  free(update->display_id);
-  json_free(update->data);
-  json_free(update->metadata);
-  *update = (struct collector_update){NULL, NULL, NULL, false};
-}
-
 static size_t error_limit(const struct collector *collector) {
   return collector->list.limits.bytes / 8;
-}
-
-/* The widget that captures: of several the one that began last. */
-static unsigned capturing(const struct collector *collector) {
-  unsigned area = 0;
-  for (unsigned i = 1; i < collector->area_count; i++)
-    if (collector->areas[i].captures > collector->areas[area].captures)
-      area = i;
-  return area;
 }
 
 /* The file of an output that is no more is not told of. */
@@ -110,16 +76,16 @@ static void clear_area(struct collector *collector, unsigned area) {
     if (area == 0 || list->entries[i].area == area)
       forget_kept(collector, list->entries[i].serial);
   size_t place = output_list_clear(list, area);
-  for (unsigned i = 1; i < collector->area_count && area == 0; i++)
-    collector->areas[i].place = SIZE_MAX;
-  collector->areas[area].place = place;
+  for (unsigned i = 1; i < collector->areas.count && area == 0; i++)
+    collector->areas.list[i].place = SIZE_MAX;
+  collector->areas.list[area].place = place;
 }
 
 /* Puts the entry into the area that captures. */
 static struct output_entry *append(struct collector *collector,
                                    struct output_entry *entry) {
-  entry->area = capturing(collector);
-  struct area *area = &collector->areas[entry->area];
+  entry->area = area_capturing(&collector->areas);
+  struct area *area = &collector->areas.list[entry->area];
   struct output_entry *added =
       output_list_append(&collector->list, entry, area->place);
   area->place = SIZE_MAX;
@@ -127,10 +93,10 @@ static struct output_entry *append(struct collector *collector,
 }
 
 static void clear_if_pending(struct collector *collector) {
-  unsigned area = capturing(collector);
-  if (collector->areas[area].clear_pending)
+  unsigned area = area_capturing(&collector->areas);
+  if (collector->areas.list[area].clear_pending)
     clear_area(collector, area);
-  collector->areas[area].clear_pending = false;
+  collector->areas.list[area].clear_pending = false;
 }
 
 static bool add_stream(struct collector *collector,
@@ -146,7 +112,8 @@ static bool add_stream(struct collector *collector,
   clear_if_pending(collector);
   if (name == NULL)
     name = "stdout";
-  struct output_entry *last = output_list_last(list, capturing(collector));
+  struct output_entry *last =
+      output_list_last(list, area_capturing(&collector->areas));
   if (last == NULL || last->kind != OUTPUT_STREAM ||
       strcmp(last->name, name) != 0) {
     struct output_entry entry;
@@ -164,38 +131,16 @@ static const char *display_id_of(const struct json *content) {
   return json_get_text(json_get(content, "transient"), "display_id");
 }
 
-static void forget_update(struct collector *collector, size_t index) {
-  struct pending_update *update = &collector->updates[index];
-  collector_update_free(&update->update);
-  collector->update_bytes -= update->size;
-  collector->update_count--;
-  memmove(update, update + 1,
-          (collector->update_count - index) * sizeof *update);
-}
-
-/* Hands a change on to earlier cells; the newest one for an id wins. */
+/* Hands a change on to earlier cells. */
 static void note_update(struct collector *collector, const char *display_id,
-                        const struct output_entry *entry, bool shown_here) {
-  for (size_t i = 0; i < collector->update_count; i++) {
-    if (strcmp(collector->updates[i].update.display_id, display_id) == 0) {
-      forget_update(collector, i);
-      break;
-    }
-  }
-  while (collector->update_count > 0 &&
-         (collector->update_count == MOST_UPDATES ||
-          collector->update_bytes + entry->size > collector->list.limits.bytes))
-    forget_update(collector, 0);
-  collector->updates = mem_grow(collector->updates, collector->update_count + 1,
-                                sizeof *collector->updates);
-  collector->update_bytes += entry->size;
-  collector->updates[collector->update_count++] = (struct pending_update){
-      .size = entry->size,
-      .update = {.display_id = mem_copy_text(display_id),
-                 .data = json_share(entry->data),
-                 .metadata = json_share(entry->metadata),
-                 .shown_here = shown_here},
-  };
+                        const struct output_entry *entry) {
+  const struct display_update update = {.display_id =
+                                            (char *)(uintptr_t)display_id,
+                                        .data = entry->data,
+                                        .metadata = entry->metadata};
+  display_updates_note(&collector->updates, &update,
+                       entry->size + entry->artifacts,
+                       collector->list.limits.bytes);
 }
 
 /* Entries with that id, and the bytes of artifacts in them. */
@@ -305,7 +250,7 @@ static bool add_display(struct collector *collector, enum output_kind kind,
   const char *display_id = display_id_of(content);
   if (display_id != NULL) {
     if (update_shown(collector, display_id, &entry) == 0)
-      note_update(collector, display_id, &entry, true);
+      note_update(collector, display_id, &entry);
     entry.display_id = mem_copy_text(display_id);
   }
   uint64_t serial = append(collector, &entry)->serial;
@@ -333,7 +278,7 @@ static bool add_update(struct collector *collector,
       display_id == NULL ? 0 : update_shown(collector, display_id, &entry);
   own_kept(collector, kept, shown == 0 ? SIZE_MAX : shown);
   if (display_id != NULL)
-    note_update(collector, display_id, &entry, shown != 0);
+    note_update(collector, display_id, &entry);
   output_list_settle(&collector->list, shown);
   output_entry_free(&entry);
   return shown != 0;
@@ -352,8 +297,8 @@ static bool add_error(struct collector *collector, const struct json *content) {
 
 static bool clear_output(struct collector *collector,
                          const struct json *content) {
-  unsigned area = capturing(collector);
-  struct area *cleared = &collector->areas[area];
+  unsigned area = area_capturing(&collector->areas);
+  struct area *cleared = &collector->areas.list[area];
   cleared->clear_pending = json_as_boolean(json_get(content, "wait"), false);
   if (cleared->clear_pending)
     return false;
@@ -362,32 +307,14 @@ static bool clear_output(struct collector *collector,
   return collector->list.count != before;
 }
 
-static struct area *find_area(struct collector *collector, const char *comm) {
-  for (unsigned i = 1; i < collector->area_count; i++)
-    if (strcmp(collector->areas[i].comm, comm) == 0)
-      return &collector->areas[i];
-  return NULL;
-}
-
-/* One that is not known was made in an earlier cell. With too many of them the
- * newest are no areas: what they capture is the cell's. */
-static struct area *have_area(struct collector *collector, const char *comm) {
-  struct area *area = find_area(collector, comm);
-  if (area != NULL || collector->area_count > MOST_WIDGETS)
-    return area;
-  area = &collector->areas[collector->area_count++];
-  *area = (struct area){.comm = mem_copy_text(comm), .place = SIZE_MAX};
-  return area;
-}
-
 static bool set_outputs(struct collector *collector, struct area *area,
                         const struct json *outputs) {
   uint64_t before = area->captures;
   size_t count = collector->list.count;
-  clear_area(collector, (unsigned)(area - collector->areas));
+  clear_area(collector, (unsigned)(area - collector->areas.list));
   if (json_length(outputs) == 0)
     return collector->list.count != count;
-  area->captures = ++collector->captures;
+  area_capture(&collector->areas, area, true);
   for (size_t i = 0; i < json_length(outputs); i++) {
     const struct json *output = json_at(outputs, i);
     const char *type = json_get_text(output, "output_type");
@@ -405,12 +332,12 @@ static bool set_state(struct collector *collector, const char *comm,
                       const struct json *state) {
   const char *captured = json_get_text(state, "msg_id");
   struct area *area = captured != NULL && *captured != '\0'
-                          ? have_area(collector, comm)
-                          : find_area(collector, comm);
+                          ? area_have(&collector->areas, comm)
+                          : area_find(&collector->areas, comm);
   if (area == NULL)
     return false;
   if (captured != NULL)
-    area->captures = *captured == '\0' ? 0 : ++collector->captures;
+    area_capture(&collector->areas, area, *captured != '\0');
   const struct json *outputs = json_get(state, "outputs");
   return json_kind(outputs) == JSON_ARRAY &&
          set_outputs(collector, area, outputs);
@@ -421,7 +348,7 @@ static bool open_comm(struct collector *collector, const struct json *content) {
   const struct json *state = json_get(json_get(content, "data"), "state");
   const char *model = json_get_text(state, "_model_name");
   if (comm == NULL || model == NULL || strcmp(model, "OutputModel") != 0 ||
-      have_area(collector, comm) == NULL)
+      area_have(&collector->areas, comm) == NULL)
     return false;
   return set_state(collector, comm, state);
 }
@@ -435,7 +362,7 @@ static bool take_comm(struct collector *collector, const struct json *content) {
 static bool close_comm(struct collector *collector,
                        const struct json *content) {
   const char *comm = json_get_text(content, "comm_id");
-  struct area *area = comm == NULL ? NULL : find_area(collector, comm);
+  struct area *area = comm == NULL ? NULL : area_find(&collector->areas, comm);
   if (area != NULL)
     area->captures = 0;
   return false;
@@ -558,14 +485,8 @@ void collector_display_ids(const struct collector *collector, const char **ids,
 }
 
 int collector_take_update(struct collector *collector,
-                          struct collector_update *ret) {
-  if (collector->update_count == 0)
-    return 0;
-  struct pending_update *first = &collector->updates[0];
-  *ret = first->update;
-  first->update = (struct collector_update){NULL, NULL, NULL, false};
-  forget_update(collector, 0);
-  return 1;
+                          struct display_update *ret) {
+  return display_updates_take(&collector->updates, ret);
 }
 
 bool collector_hard_limit(const struct collector *collector) {

@@ -33,17 +33,9 @@
 
 #include "core/base/fs.h"
 #include "core/json/json.h"
+#include "core/notebook/display_update.h"
 #include "core/notebook/media.h"
 #include "core/notebook/output.h"
-
-/* A change of displays of earlier cells. */
-struct collector_update {
-  char *display_id;
-  struct json *data;
-  struct json *metadata;
-  bool shown_here; /* this run shows that id, too; whether an earlier cell
-                    * does is for the caller to look up */
-};
 
 struct collector;
 struct collector *collector_new(const struct output_limits *limits);
@@ -89,11 +81,10 @@ void collector_display_ids(const struct collector *collector, const char **ids,
 /* Changes to outputs of earlier cells: an update_display_data, known here or
  * not (an id may have been shown by several cells), and a display that shows an
  * id for the first time in this run. Hands the next one over: 1 and *ret
- * (collector_update_free) or 0. Only the newest per display_id is kept, and of
+ * (display_update_free) or 0. Only the newest per display_id is kept, and of
  * at most 1024 ids. */
 int collector_take_update(struct collector *collector,
-                          struct collector_update *ret);
-void collector_update_free(struct collector_update *update);
+                          struct display_update *ret);
 
 /* True once more than bytes_hard were received. */
 bool collector_hard_limit(const struct collector *collector);

@@ -127,8 +127,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   CLEANUP(json_done) struct json *outputs = collector_outputs(collector);
   check_cell(outputs);
-  struct collector_update update;
+  struct display_update update;
   while (collector_take_update(collector, &update) == 1)
-    collector_update_free(&update);
+    display_update_free(&update);
   return 0;
 }

@@ -281,34 +281,33 @@ static void names_display_ids(void **state) {
   collector_free(collector);
 }
 
-static void take(struct collector *collector, const char *id, const char *text,
-                 bool shown_here) {
-  struct collector_update update;
+static void take(struct collector *collector, const char *id,
+                 const char *text) {
+  struct display_update update;
   assert_int_equal(collector_take_update(collector, &update), 1);
   assert_string_equal(update.display_id, id);
   assert_string_equal(json_get_text(update.data, "text/plain"), text);
   assert_int_equal(json_kind(update.metadata), JSON_OBJECT);
-  assert_int_equal(update.shown_here, shown_here);
-  collector_update_free(&update);
+  display_update_free(&update);
 }
 
 static void hands_over_changes_of_earlier_cells(void **state) {
   (void)state;
   struct collector *collector = collector_new(&roomy);
-  struct collector_update update;
+  struct display_update update;
   assert_int_equal(collector_take_update(collector, &update), 0);
   add(collector, UPDATE("old", "1"));
   add(collector, UPDATE("older", "2"));
   add(collector, UPDATE("old", "3"));
-  take(collector, "older", "2", false);
-  take(collector, "old", "3", false);
+  take(collector, "older", "2");
+  take(collector, "old", "3");
   assert_int_equal(collector_take_update(collector, &update), 0);
   add(collector, DISPLAY("d", "4"));
-  take(collector, "d", "4", true);
+  take(collector, "d", "4");
   add(collector, DISPLAY("d", "5"));
   assert_int_equal(collector_take_update(collector, &update), 0);
   add(collector, UPDATE("d", "6"));
-  take(collector, "d", "6", true);
+  take(collector, "d", "6");
   check_outputs(collector, "[" SHOW("6") "," SHOW("6") "]");
   collector_free(collector);
 }
@@ -321,13 +320,13 @@ static void forgets_changes_beyond_the_caps(void **state) {
     snprintf(content, sizeof content, BUNDLE("id%d", "x"), i);
     add(collector, "update_display_data", content);
   }
-  struct collector_update update;
+  struct display_update update;
   int count = 0;
   while (collector_take_update(collector, &update) == 1) {
     if (count == 0)
       assert_string_equal(update.display_id, "id1976");
     count++;
-    collector_update_free(&update);
+    display_update_free(&update);
   }
   assert_int_equal(count, 1024);
   collector_free(collector);

@@ -38,7 +38,7 @@ static void batch_free(struct batch *batch) {
 
 static void batch_add(struct batch *batch,
                       const struct run_display_place *place,
-                      const struct collector_update *update) {
+                      const struct display_update *update) {
   if (batch->count == batch->capacity) {
     batch->capacity = 2 * batch->capacity + 16;
     batch->changes =
@@ -60,7 +60,7 @@ static void batch_add(struct batch *batch,
 }
 
 static void find_places(struct engine *engine, const struct known_kernel *known,
-                        const struct collector_update *update,
+                        const struct display_update *update,
                         struct batch *batch) {
   const char *task = known->kernel.task;
   struct run_display_place *places = NULL;
@@ -114,10 +114,10 @@ static void write_batch(struct engine *engine, struct known_kernel *known,
 void displays_update(struct engine *engine, struct known_kernel *known,
                      struct collector *collector) {
   CLEANUP(batch_free) struct batch batch = {0};
-  struct collector_update next;
+  struct display_update next;
   while (collector_take_update(collector, &next) == 1) {
     find_places(engine, known, &next, &batch);
-    collector_update_free(&next);
+    display_update_free(&next);
   }
   if (batch.count > 0)
     write_batch(engine, known, &batch);
