@@ -13,8 +13,11 @@
 #include "core/keeper/kernels/places.h"
 #include "core/store/store.h"
 
-#define KEEPER_NEVER INT64_MAX             /* as a deadline */
-#define KEEPER_PATIENCE_NS (20 * CLOCK_MS) /* for another's transaction */
+#define KEEPER_NEVER INT64_MAX /* as a deadline */
+/* How long a write waits for another's transaction; after one in vain all
+ * writes pause: of the keeper's time waiting takes a sixth at most. */
+#define KEEPER_PATIENCE_NS (20 * CLOCK_MS)
+#define KEEPER_LOCKED_NS (100 * CLOCK_MS)
 #define KEEPER_ENDED_KEPT 64 /* ended kernels whose log's end is kept */
 
 struct kernel;     /* registry.h */
@@ -29,6 +32,7 @@ struct keeper {
   struct jail_host *jails;
   struct loop loop;
   struct store *store;
+  int64_t locked_until;        /* the database, as far as we know (monotonic) */
   char instance[ID_UUID_SIZE]; /* our row in the table `instances` */
   int64_t instance_at;         /* when to try to write it; KEEPER_NEVER: done */
 

@@ -126,6 +126,19 @@ void registry_disown(struct kernel *kernel) {
   registry_signal_shim(kernel, SIGQUIT, NULL);
 }
 
+int registry_begin_write(struct keeper *keeper, struct err *err) {
+  if (clock_monotonic_ns() < keeper->locked_until)
+    return err_set(err, ERR_UNAVAILABLE, "the database is locked");
+  store_set_patience(KEEPER_PATIENCE_NS);
+  return 0;
+}
+
+void registry_note_write(struct keeper *keeper, int result,
+                         const struct err *err) {
+  if (result < 0 && err->kind == ERR_UNAVAILABLE)
+    keeper->locked_until = clock_monotonic_ns() + KEEPER_LOCKED_NS;
+}
+
 int registry_list(struct kernel *kernel, struct err *err) {
   if (kernel->listed)
     return 0;
@@ -140,8 +153,11 @@ int registry_list(struct kernel *kernel, struct err *err) {
       .exit_code = -1,
       .memory_limit = kernel->memory_limit,
   };
-  store_set_patience(KEEPER_PATIENCE_NS);
-  if (kernel_insert(kernel->keeper->store, &record, err) < 0)
+  if (registry_begin_write(kernel->keeper, err) < 0)
+    return -1;
+  int result = kernel_insert(kernel->keeper->store, &record, err);
+  registry_note_write(kernel->keeper, result, err);
+  if (result < 0)
     return err_wrap(err, "recording the kernel");
   kernel->generation = record.generation;
   kernel->listed = true;

@@ -94,6 +94,11 @@ int registry_tell_id(struct keeper *keeper, const char *id,
 int64_t registry_turn(struct keeper *keeper);
 
 /* Between the files of the registry. */
+/* Before a write: ERR_UNAVAILABLE without trying while the database is known to
+ * be locked. After it: keeps that in mind. */
+int registry_begin_write(struct keeper *keeper, struct err *err);
+void registry_note_write(struct keeper *keeper, int result,
+                         const struct err *err);
 int registry_open_shim(const struct kernel *kernel); /* its directory, or -1 */
 void registry_describe(const struct kernel *kernel, struct control_kernel *ret);
 void registry_read_files(const struct kernel *kernel,

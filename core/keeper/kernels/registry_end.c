@@ -38,10 +38,14 @@ void registry_record_end(struct kernel *kernel) {
   while (strcmp(kernel_end_name(end), last->end) != 0)
     end++;
   struct err err = {0};
-  store_set_patience(KEEPER_PATIENCE_NS);
-  if (kernel_set_end(kernel->keeper->store, kernel->id, end, last->exit_code,
-                     last->signal, last->reason, last->memory_peak_bytes,
-                     kernel->ended_at, &err) >= 0) {
+  int result = registry_begin_write(kernel->keeper, &err);
+  if (result >= 0) {
+    result = kernel_set_end(kernel->keeper->store, kernel->id, end,
+                            last->exit_code, last->signal, last->reason,
+                            last->memory_peak_bytes, kernel->ended_at, &err);
+    registry_note_write(kernel->keeper, result, &err);
+  }
+  if (result >= 0) {
     kernel->recorded = true;
     return;
   }
