@@ -246,8 +246,8 @@ static void serve(struct call *call, struct door *door) {
 #define BIG_REQUEST ((size_t)256 << 10)
 
 void dispatch(struct service *service, struct door *door) {
-  struct request request;
-  struct reply reply;
+  struct request request = {.door = door};
+  struct reply reply = {.status = 0};
   struct call call = {.service = service,
                       .engine = service->engine,
                       .conf = engine_conf(service->engine),
