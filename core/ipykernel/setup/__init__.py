@@ -11,6 +11,7 @@ from _cellpost import (
     figures,
     messages,
     pipes,
+    preloaded,
     repair,
     streams,
     threads,
@@ -39,6 +40,17 @@ def set_up(directory, digest):
     sys._cellpost_setup = digest
     with open(f"{directory}/setup.txt", "w") as file:
         file.write(digest)
+
+
+def record_imports():
+    """For a zygote, around what it imports for its kernels."""
+    return preloaded.Recorder()
+
+
+def put_away(recorder, known):
+    """The function that is to be called in a kernel when its directories have
+    changed."""
+    return preloaded.Preloaded(recorder.needs, known).settle_in
 
 
 def attempt(step):

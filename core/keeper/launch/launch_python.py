@@ -37,6 +37,9 @@ def add_user_packages():
     if not site.ENABLE_USER_SITE:
         return
     site.USER_BASE = site.USER_SITE = None
+    variables = getattr(sys.modules.get("sysconfig"), "_CONFIG_VARS", None)
+    if variables:
+        variables["userbase"] = site.getuserbase()
     count = len(sys.path)
     site.addusersitepackages(set(sys.path))
     added = sys.path[count:]

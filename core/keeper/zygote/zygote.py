@@ -19,10 +19,14 @@ import gc
 import importlib
 import json
 import os
+import pathlib
 import types
 
 # core/keeper/shim/zygote_fork.h
 CHANNEL, LIBRARY, SCRIPT, KERNEL_SCRIPT, SETUP_SCRIPT = range(3, 8)
+
+# Where matplotlib looks for the host's fonts.
+FONTS = ("/usr/share/fonts", "/usr/local/share/fonts")
 
 # What a kernel needs in any case, and what its first cells would import.
 NEEDED = (
@@ -45,15 +49,19 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def packages():
-    """Where modules come from, and when those places changed last."""
+def stamps(paths):
+    """When these places changed last; of one that is not there, when that
+    changed which it would be in."""
     found = []
-    for path in sys.path:
-        try:
-            found.append([os.path.abspath(path), os.stat(path).st_mtime_ns])
-        except OSError:
-            pass
+    for path in map(os.path.abspath, paths):
+        while not os.path.exists(path):
+            path = os.path.dirname(path)
+        found.append([path, os.stat(path).st_mtime_ns])
     return found
+
+
+def font_directories():
+    return [directory for root in FONTS for directory, _, _ in os.walk(root)] + list(FONTS)
 
 
 def descriptors():
@@ -102,6 +110,8 @@ def begin_again_without(name, why):
 def preload(names, known):
     for name in names:
         try:
+            if name.partition(".")[0] == "matplotlib":
+                forget_old_fonts()
             importlib.import_module(name)
             settle(name)
         except BaseException as error:
@@ -117,6 +127,16 @@ def settle(name):
     if name.partition(".")[0] == "matplotlib":
         draw_once()
         forget_matplotlib()
+
+
+def forget_old_fonts():
+    """matplotlib keeps a list of the host's fonts in a file, for good."""
+    import matplotlib
+
+    newest = max(changed for _, changed in stamps(font_directories()))
+    for file in pathlib.Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+        if file.stat().st_mtime_ns <= newest:
+            file.unlink()
 
 
 def draw_once():
@@ -142,16 +162,11 @@ def draw_once():
 
 
 def forget_matplotlib():
-    """Its fonts are open files, and its directories are those of this process."""
-    import matplotlib
+    """Its fonts are open files."""
     import matplotlib.font_manager
 
     matplotlib.font_manager._get_font.cache_clear()
     gc.collect()
-    for name in ("get_configdir", "get_cachedir"):
-        plain = getattr(getattr(matplotlib, name), "__wrapped__", None)
-        if plain is not None and hasattr(matplotlib, "_logged_cached"):
-            setattr(matplotlib, name, matplotlib._logged_cached(name + "=%s")(plain))
 
 
 def close_null():
@@ -204,15 +219,18 @@ def close_start():
 
 def main():
     gc.disable()
-    watched = packages()
+    watched = stamps(sys.path) + stamps(font_directories())
     known = descriptors()
     environment = dict(os.environ)
     library = open_library()
     kernel = open_script(KERNEL_SCRIPT, "zygote_kernel")
     load_needed()
-    preload(sys.argv[3:-1], known)
-    by_imports = {name: value for name, value in os.environ.items() if environment.get(name) != value}
     setup = kernel.Setup(SETUP_SCRIPT)
+    modules = set(sys.modules)
+    with setup.record_imports() as recorder:
+        preload(sys.argv[3:-1], known)
+    settle_in = setup.put_away(recorder, modules)
+    by_imports = {name: value for name, value in os.environ.items() if environment.get(name) != value}
     app = kernel.prepare(json.loads(sys.argv[2]))
     why = leftovers(known)
     if why is not None:
@@ -229,7 +247,7 @@ def main():
     if library.zygote_fork_wait(CHANNEL) != 1:
         os._exit(0)
     ctypes.pythonapi.PyOS_AfterFork_Child()
-    kernel.run(library, app, setup, by_imports)
+    kernel.run(library, app, setup, settle_in, by_imports)
 
 
 main()

@@ -107,6 +107,17 @@ def rehearse(shell):
         if shell is not None:
             shell.run_cell("None", silent=True, store_history=False)
             shell.display_formatter.format(1)
+    if shell is not None:
+        forget_cells(shell)
+
+
+def forget_cells(shell):
+    import linecache
+
+    for name in getattr(shell.compile, "_filename_map", {}):
+        linecache.cache.pop(name, None)
+        getattr(linecache, "_ipython_cache", {}).pop(name, None)
+    getattr(shell.compile, "_filename_map", {}).clear()
 
 
 class Setup:
@@ -117,6 +128,9 @@ class Setup:
             source = file.read()
         self.names = {"digest": hashlib.sha256(source).hexdigest()}
         exec(compile(source, "setup", "exec"), self.names)
+
+    def __getattr__(self, name):
+        return getattr(self.names["package"], name)
 
     def run(self, connection_file):
         self.names["set_up"](os.path.dirname(connection_file))
@@ -170,7 +184,8 @@ def show(library, arguments, entries):
 
 
 def renew_randomness():
-    """`random` itself sees to that at every fork."""
+    """`random` itself sees to that at every fork, libraries when they are
+    imported (core/ipykernel/setup/renewals.py)."""
     import multiprocessing.process
     import tempfile
     import uuid
@@ -178,10 +193,6 @@ def renew_randomness():
     uuid._last_timestamp = None
     tempfile._name_sequence = tempfile.tempdir = None
     multiprocessing.process.current_process().authkey = os.urandom(32)
-    if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()
-    if "torch" in sys.modules:
-        sys.modules["torch"].seed()
 
 
 def renew_identity():
@@ -190,6 +201,9 @@ def renew_identity():
     import time
 
     logging._startTime = time.time()
+    if "platform" in sys.modules:
+        sys.modules["platform"]._uname_cache = None  # it has the host's name
+        sys.modules["platform"]._platform_cache.clear()
     main_thread = threading.main_thread()
     if hasattr(main_thread, "_set_native_id"):
         main_thread._set_native_id()
@@ -204,6 +218,9 @@ def add_user_packages():
     if not site.ENABLE_USER_SITE:
         return
     site.USER_BASE = site.USER_SITE = None
+    variables = getattr(sys.modules.get("sysconfig"), "_CONFIG_VARS", None)
+    if variables:
+        variables["userbase"] = site.getuserbase()
     count = len(sys.path)
     site.addusersitepackages(set(sys.path))
     added = sys.path[count:]
@@ -219,6 +236,7 @@ def move_in(shell, app):
     shell.parent = shell.kernel = app.kernel
     shell.ipython_dir = app.ipython_dir
     shell.profile_dir = app.profile_dir
+    shell.history_manager.hist_file = pathlib.Path(app.profile_dir.location) / "history.sqlite"
     shell.db = PickleShareDB(os.path.join(app.profile_dir.location, "db"))
     stand_here(shell)
     shell.sys_excepthook = sys.excepthook
@@ -228,8 +246,11 @@ def move_in(shell, app):
 
 
 def stand_here(shell):
+    from multiprocessing import process
+
     from IPython.utils.path import get_home_dir
 
+    process.ORIGINAL_DIR = os.getcwd()
     shell.starting_dir = os.getcwd()
     shell.home_dir = shell.logger.home_dir = get_home_dir()
     shell.history_manager.dir_hist[:] = [pathlib.Path.cwd()]
@@ -284,7 +305,7 @@ def start_app(app, arguments):
     return app
 
 
-def attend(library, channel, app, arguments, entries):
+def attend(library, channel, app, settle_in, arguments, entries):
     """A kernel that waits for its task (core/keeper/launch/spare.h) says so once it is
     ready, and is told when it has one."""
     import socket
@@ -300,6 +321,7 @@ def attend(library, channel, app, arguments, entries):
             changed = message.split(b"\0")[1:]
             names = tuple(entry.partition(b"=")[0] + b"=" for entry in changed)
             set_environment(changed)
+            settle_in()
             show(library, arguments, changed + [entry for entry in entries if not entry.startswith(names)])
             peer.send(b"here")
             peer.recv(1)
@@ -311,12 +333,13 @@ def attend(library, channel, app, arguments, entries):
     loop.add_callback(peer.send, b"ready")
 
 
-def run(library, app, setup, by_imports):
+def run(library, app, setup, settle_in, by_imports):
     gc.enable()
     reset_signals()
     arguments = texts(library.zygote_fork_arguments())
     entries = texts(library.zygote_fork_environment())
     replace_environment(entries, by_imports)
+    settle_in()
     show(library, arguments, entries)
     renew_randomness()
     renew_identity()
@@ -327,9 +350,11 @@ def run(library, app, setup, by_imports):
     sys.argv[:] = [importlib.util.find_spec("ipykernel_launcher").origin, *own]
     open_workspace = shut_workspace()
     app = start_app(app, own)
+    if "__mp_main__" in sys.modules:  # multiprocessing has taken the zygote's
+        sys.modules["__mp_main__"] = sys.modules["__main__"]
     setup.run(app.abs_connection_file)
     open_workspace(app)
     channel = library.zygote_fork_attendance()
     if channel > 0:
-        attend(library, channel, app, arguments, entries)
+        attend(library, channel, app, settle_in, arguments, entries)
     app.start()
