@@ -290,11 +290,9 @@ def test_what_cannot_be_preloaded_is_left_out_and_told(start):
         assert "ModuleNotFoundError" in log and "ZeroDivisionError" in log and "it starts threads" in log
         kernel = start(keeper, "demo")
         assert was_forked(kernel)
-        assert kernel.run(
-        "import sys; print(sorted(m for f in sys.meta_path for m in getattr(f, 'modules', ()) if m.startswith(('bad_', 'good'))))"
-    ) == (
-            "['good']\n"
-        )
+        put_away = "(m for f in sys.meta_path for m in getattr(f, 'modules', ()))"
+        said = kernel.run(f"import sys; print(sorted(m for m in {put_away} if m.startswith(('bad_', 'good'))))")
+        assert said == "['good']\n"
         assert zygotes(keeper) and len(os.listdir(f"/proc/{zygotes(keeper)[0]}/task")) == 1
         targets = [os.readlink(f"/proc/{zygotes(keeper)[0]}/fd/{fd}") for fd in os.listdir(f"/proc/{zygotes(keeper)[0]}/fd")]
         assert sorted(target.split(":")[0] for target in targets) == ["/dev/null", "pipe", "pipe", "socket"]
