@@ -15,6 +15,7 @@
 #define FIRST_BYTE ((off_t)1 << 40)
 #define NEXT_BYTE (FIRST_BYTE - 1)
 #define NOTES_OFFSET ((off_t)sizeof(uint64_t))
+#define NOTES_MOST ((off_t)3 << 10)
 /* An id and a line end. */
 #define NOTE_SIZE ID_UUID_SIZE
 
@@ -58,23 +59,18 @@ int task_lock_join(int directory, const char *task, struct task_lock *ret,
                    struct err *err) {
   char name[ID_TASK_SIZE + 8];
   name_of(task, name);
-  for (;;) {
-    struct task_lock lock = TASK_LOCK_NONE;
-    lock.file =
-        openat(directory, name,
-               O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0660);
-    if (lock.file < 0 || take_number(lock.file, &lock.number) < 0) {
-      err_errno(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno,
-                "lock file %s", name);
-      mem_close_descriptor(&lock.file);
-      return -1;
-    }
-    if (task_lock_is_valid(directory, task, &lock)) {
-      *ret = lock;
-      return 0;
-    }
+  struct task_lock lock = TASK_LOCK_NONE;
+  lock.file =
+      openat(directory, name,
+             O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0660);
+  if (lock.file < 0 || take_number(lock.file, &lock.number) < 0) {
+    err_errno(err, errno == ENOSPC ? ERR_NO_SPACE : ERR_IO, errno,
+              "lock file %s", name);
     task_lock_leave(&lock);
+    return -1;
   }
+  *ret = lock;
+  return 0;
 }
 
 void task_lock_leave(struct task_lock *lock) {
@@ -126,7 +122,8 @@ int task_lock_try(int directory, const char *task, struct task_lock *ret,
   struct task_lock lock;
   if (task_lock_join(directory, task, &lock, err) < 0)
     return -1;
-  if (!task_lock_is_first(&lock)) {
+  if (!task_lock_is_first(&lock) ||
+      !task_lock_is_valid(directory, task, &lock)) {
     task_lock_leave(&lock);
     return 0;
   }
@@ -134,17 +131,17 @@ int task_lock_try(int directory, const char *task, struct task_lock *ret,
   return 1;
 }
 
-void task_lock_note_begun(const struct task_lock *lock, const char *run) {
+void task_lock_note_begun(const struct task_lock *lock, const char *run,
+                          bool recorded) {
   char note[NOTE_SIZE + 1];
   struct stat status;
   snprintf(note, sizeof note, "%.36s\n", run);
-  if (fstat(lock->file, &status) == 0 &&
-      pwrite(lock->file, note, NOTE_SIZE, status.st_size) != NOTE_SIZE)
+  if (fstat(lock->file, &status) < 0)
     return;
-}
-
-void task_lock_forget_begun(const struct task_lock *lock) {
-  if (ftruncate(lock->file, NOTES_OFFSET) < 0)
+  off_t at = status.st_size;
+  if (recorded && at > NOTES_MOST && ftruncate(lock->file, NOTES_OFFSET) == 0)
+    at = NOTES_OFFSET;
+  if (pwrite(lock->file, note, NOTE_SIZE, at) != NOTE_SIZE)
     return;
 }
 

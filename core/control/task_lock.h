@@ -6,9 +6,9 @@
  * of arrival, nobody polls, and the system frees the number of a process that
  * dies.
  *
- * The file holds the last number, then the ids of runs whose cell was sent to
- * the kernel and whose end is not in the registry yet: after a death they tell
- * a run that may have done something from one that never began. */
+ * The file holds the last number, then the ids of the latest runs whose cell
+ * was sent to the kernel: after a death they tell a run that may have done
+ * something from one that never began. */
 #ifndef CELLPOST_CONTROL_TASK_LOCK_H
 #define CELLPOST_CONTROL_TASK_LOCK_H
 
@@ -34,8 +34,8 @@ void task_lock_leave(struct task_lock *lock);
 /* True when no other open file has a smaller number. */
 bool task_lock_is_first(const struct task_lock *lock);
 
-/* False when the file was removed: the lock is worth nothing then, and a new
- * number must be taken. */
+/* For whoever is first: false when the file was removed meanwhile. Then the
+ * lock is worth nothing, and a new number must be taken. */
 bool task_lock_is_valid(int directory, const char *task,
                         const struct task_lock *lock);
 
@@ -49,10 +49,11 @@ int task_lock_await(const struct task_lock *reopened, struct err *err);
 int task_lock_try(int directory, const char *task, struct task_lock *ret,
                   struct err *err);
 
-/* Notes that the cell of the run is about to be sent; forgets all such notes.
- */
-void task_lock_note_begun(const struct task_lock *lock, const char *run);
-void task_lock_forget_begun(const struct task_lock *lock);
+/* Notes that the cell of the run is about to be sent. Older notes are dropped
+ * now and then, when `recorded` says that all those runs have their end in the
+ * registry. */
+void task_lock_note_begun(const struct task_lock *lock, const char *run,
+                          bool recorded);
 
 /* Whether the run is noted as begun; true, too, when nothing is known of the
  * task (the directory did not survive a start of the host). */

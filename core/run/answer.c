@@ -45,7 +45,7 @@ static bool is_linked(const struct run_record *record) {
   return images != NULL && strcmp(images, "link") == 0;
 }
 
-/* SVG stands as text in a mimebundle; everybody else's images as base64. */
+/* In a mimebundle SVG is text; every other image is base64. */
 static struct json *image_base64(const char *mime, const struct json *value) {
   if (strcmp(mime, "image/svg+xml") != 0)
     return json_share(value);

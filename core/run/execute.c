@@ -132,7 +132,8 @@ static int send_within(struct execute *execute,
   int64_t deadline =
       execute_earliest(execute->ladder.deadline, clock_monotonic_ns() + ROOM);
   struct err fault = {0};
-  queue_note_begun(execute->turn, record->id);
+  queue_note_begun(execute->turn, record->id,
+                   !endings_wait(execute->engine->endings));
   while (client_execute(channel, record->code, record->code_length, options,
                         &execute->outcome->execution, &fault) < 0) {
     if (fault.kind != ERR_UNAVAILABLE)

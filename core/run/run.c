@@ -95,7 +95,7 @@ static void add_cell(struct passage *run, const struct code_cell *cell) {
                  set_aside);
 }
 
-/* The cell stands in the notebook before it runs. That it cannot does not stop
+/* The cell is in the notebook before it runs. That it cannot does not stop
  * the run: it is told in the notes. */
 static void open_notebook(struct passage *run) {
   const struct run_record *record = record_of(run);
@@ -240,9 +240,6 @@ static int run_now(struct engine *engine, struct accepted *accepted,
                   (size_t)accepted->text_limit);
     failure_report(&accepted->record, details);
   }
-  if (!endings_wait(engine->endings) && accepted->entry != NULL &&
-      run.has_session)
-    queue_forget_begun(accepted->entry);
   end(&run, result == 0 || err->kind == ERR_CONFLICT);
   return result;
 }

@@ -41,24 +41,24 @@ static int remove_directory(void **state) {
 
 static void the_queue_is_bounded(void **state) {
   (void)state;
-  struct queues *turns = queues_new(directory, 2);
+  struct queues *queues = queues_new(directory, 2);
   struct queue_entry *turn[4] = {0};
   struct err err = {0};
   for (int i = 0; i < 3; i++) {
-    assert_int_equal(queue_join(turns, "t", &turn[i], &err), 0);
+    assert_int_equal(queue_join(queues, "t", &turn[i], &err), 0);
     assert_int_equal(queue_position(turn[i]), i);
   }
-  assert_int_equal(queue_join(turns, "t", &turn[3], &err), -1);
+  assert_int_equal(queue_join(queues, "t", &turn[3], &err), -1);
   assert_int_equal(err.kind, ERR_BUSY);
   assert_non_null(strstr(err.text, "2 runs"));
-  assert_int_equal(queue_length(turns, "t"), 3);
+  assert_int_equal(queue_length(queues, "t"), 3);
   queue_leave(turn[0]);
   assert_int_equal(queue_position(turn[1]), 0);
-  assert_int_equal(queue_join(turns, "t", &turn[3], &err), 0);
+  assert_int_equal(queue_join(queues, "t", &turn[3], &err), 0);
   for (int i = 1; i < 4; i++)
     queue_leave(turn[i]);
-  assert_int_equal(queue_length(turns, "t"), 0);
-  queues_free(turns);
+  assert_int_equal(queue_length(queues, "t"), 0);
+  queues_free(queues);
 }
 
 enum { WAITERS = 20 };
@@ -80,16 +80,16 @@ static void *wait_and_leave(void *argument) {
 
 static void turns_come_in_order_of_arrival(void **state) {
   (void)state;
-  struct queues *turns = queues_new(directory, WAITERS);
+  struct queues *queues = queues_new(directory, WAITERS);
   struct queue_entry *first;
-  assert_int_equal(queue_join(turns, "t", &first, NULL), 0);
+  assert_int_equal(queue_join(queues, "t", &first, NULL), 0);
   assert_int_equal(queue_wait(first, NULL), 0);
   struct waiter waiters[WAITERS];
   pthread_t threads[WAITERS];
   atomic_store(&finished, 0);
   for (int i = 0; i < WAITERS; i++) {
     waiters[i] = (struct waiter){.place = i, .seen = -1};
-    assert_int_equal(queue_join(turns, "t", &waiters[i].turn, NULL), 0);
+    assert_int_equal(queue_join(queues, "t", &waiters[i].turn, NULL), 0);
   }
   for (int i = WAITERS; i-- > 0;)
     pthread_create(&threads[i], NULL, wait_and_leave, &waiters[i]);
@@ -104,7 +104,7 @@ static void turns_come_in_order_of_arrival(void **state) {
   for (int i = 0; i < WAITERS; i++)
     if (i != 3)
       assert_int_equal(waiters[i].seen, i < 3 ? i : i - 1);
-  queues_free(turns);
+  queues_free(queues);
 }
 
 static void another_process_is_waited_for(void **state) {
@@ -113,24 +113,25 @@ static void another_process_is_waited_for(void **state) {
   assert_int_equal(pipe(ready) | pipe(go), 0);
   pid_t child = fork();
   if (child == 0) {
-    struct queues *turns = queues_new(directory, 2);
+    struct queues *queues = queues_new(directory, 2);
     struct queue_entry *turn;
     char byte = 0;
-    if (queue_join(turns, "t", &turn, NULL) < 0 || queue_wait(turn, NULL) < 0 ||
-        write(ready[1], "x", 1) != 1 || read(go[0], &byte, 1) != 1)
+    if (queue_join(queues, "t", &turn, NULL) < 0 ||
+        queue_wait(turn, NULL) < 0 || write(ready[1], "x", 1) != 1 ||
+        read(go[0], &byte, 1) != 1)
       _exit(1);
     _exit(0); /* dies with its turn: the kernel frees the lock */
   }
   char byte;
   assert_int_equal(read(ready[0], &byte, 1), 1);
-  struct queues *turns = queues_new(directory, 2);
+  struct queues *queues = queues_new(directory, 2);
   struct queue_entry *turn, *next;
-  assert_int_equal(queue_join_aside(turns, "t", &turn, NULL), 0);
-  assert_int_equal(queue_length(turns, "t"), 0);
+  assert_int_equal(queue_join_aside(queues, "t", &turn, NULL), 0);
+  assert_int_equal(queue_length(queues, "t"), 0);
   assert_false(queue_is_next(turn));
   assert_int_equal(write(go[1], "x", 1), 1);
   assert_int_equal(queue_wait(turn, NULL), 0);
-  assert_int_equal(queue_join(turns, "t", &next, NULL), 0);
+  assert_int_equal(queue_join(queues, "t", &next, NULL), 0);
   assert_false(queue_is_next(next));
   queue_leave(next);
   queue_forget(turn);
@@ -139,7 +140,7 @@ static void another_process_is_waited_for(void **state) {
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(status, 0);
   assert_int_equal(faccessat(directory, "t.lock", F_OK, 0), -1);
-  queues_free(turns);
+  queues_free(queues);
   close(ready[0]);
   close(ready[1]);
   close(go[0]);
@@ -251,11 +252,17 @@ static void a_run_that_began_is_told_from_one_that_did_not(void **state) {
   assert_int_equal(queue_wait(entry, NULL), 0);
   assert_false(task_lock_has_begun(directory, "t", runs[0]));
   for (int i = 0; i < 2; i++)
-    queue_note_begun(entry, runs[i]);
+    queue_note_begun(entry, runs[i], true);
   for (int i = 0; i < 2; i++)
     assert_true(task_lock_has_begun(directory, "t", runs[i]));
-  queue_forget_begun(entry);
-  assert_false(task_lock_has_begun(directory, "t", runs[1]));
+  /* Many more: those are kept whose end may not be recorded. */
+  static const char *const other = "01a22cae-787d-72e0-b1f9-b46d77ab74b0";
+  for (int i = 0; i < 200; i++)
+    queue_note_begun(entry, other, false);
+  assert_true(task_lock_has_begun(directory, "t", runs[0]));
+  queue_note_begun(entry, other, true);
+  assert_true(task_lock_has_begun(directory, "t", other));
+  assert_false(task_lock_has_begun(directory, "t", runs[0]));
   queue_leave(entry);
   assert_int_equal(queue_join(queues, "t", &entry, NULL), 0);
   assert_true(queue_is_next(entry));

@@ -77,7 +77,7 @@ static void add_note(struct json *notes, const char *fact, const char *what) {
   json_push(notes, json_string(buf_string(&text)));
 }
 
-/* The cell stands in the notebook: what went wrong beside it is told. */
+/* The cell is in the notebook: what went wrong beside it is told. */
 static struct json *describe(struct engine *engine,
                              const struct addition *addition) {
   struct json *notes = json_array();

@@ -8,7 +8,7 @@
 #include "core/json/json.h"
 #include "core/run/engine/engine.h"
 
-/* Waits for the task's turn and appends a markdown cell, so that it stands
+/* Waits for the task's turn and appends a markdown cell, so that it is
  * between the runs that were asked for before and after it; an event records
  * it. Makes the task when it is missing (auto_create). *ret: {"task", "cell",
  * "notebook", "notes"}. ERR_NOT_FOUND, ERR_TOO_LARGE, ERR_BUSY (queue full),

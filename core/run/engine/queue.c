@@ -196,7 +196,7 @@ static void wait_for_processes(struct queue_entry *entry) {
     await_leave(await);
 }
 
-/* A file that was removed meanwhile is worth nothing: the entry stands last in
+/* A file that was removed meanwhile is worth nothing: the entry is last in
  * the new one, but still first in this process. */
 static int take_turn(struct queue_entry *entry, struct err *err) {
   struct queues *queues = entry->queues;
@@ -269,13 +269,10 @@ void queue_leave(struct queue_entry *entry) {
   free(entry);
 }
 
-void queue_note_begun(struct queue_entry *entry, const char *run) {
+void queue_note_begun(struct queue_entry *entry, const char *run,
+                      bool recorded) {
   if (entry != NULL)
-    task_lock_note_begun(&entry->lock, run);
-}
-
-void queue_forget_begun(struct queue_entry *entry) {
-  task_lock_forget_begun(&entry->lock);
+    task_lock_note_begun(&entry->lock, run, recorded);
 }
 
 void queue_forget(struct queue_entry *entry) {

@@ -40,10 +40,9 @@ int64_t queue_position(struct queue_entry *entry);
 /* Leaves the queue, waiting or not, and frees it. NULL is fine. */
 void queue_leave(struct queue_entry *entry);
 
-/* Notes that the cell of the run is about to be sent; forgets it when its end
- * is in the registry. Whose turn it is. NULL is fine. */
-void queue_note_begun(struct queue_entry *entry, const char *run);
-void queue_forget_begun(struct queue_entry *entry);
+/* task_lock_note_begun, by whoever has the turn. NULL is fine. */
+void queue_note_begun(struct queue_entry *entry, const char *run,
+                      bool recorded);
 
 /* Removes the lock file; call it while having the turn (the task goes). */
 void queue_forget(struct queue_entry *entry);

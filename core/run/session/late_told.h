@@ -1,5 +1,5 @@
 /* What an answer tells of output that came late: a bounded part of it, however
- * much a thread prints. All of it stands with the run that it belongs to. Pure
+ * much a thread prints. All of it is kept with the run that it belongs to. Pure
  * but for memory. */
 #ifndef CELLPOST_RUN_SESSION_LATE_TOLD_H
 #define CELLPOST_RUN_SESSION_LATE_TOLD_H
