@@ -259,6 +259,10 @@ static void the_probe_s_view_decides(void **state) {
        "\"DatasetError: cannot load\"},{\"text\":\"gaierror: [Errno -2] Name "
        "or service not known\"}]}",
        OFFLINE},
+      {"ZeroDivisionError", "division by zero",
+       "{\"class\":\"gaierror\",\"network\":false,\"chain\":[{\"text\":"
+       "\"gaierror: [Errno -2] Name or service not known\"}]}",
+       ""},
       {"gaierror", "[Errno -2] Name or service not known",
        "{\"class\":\"gaierror\",\"network\":true,\"chain\":[]}", ""},
       {"ModuleNotFoundError", "No module named 'polars'",

@@ -12,7 +12,8 @@
 #define MOST_TEXT ((size_t)1 << 20) /* bytes of what is made */
 #define MOST_TABLES 8               /* one in another */
 #define MOST_LISTS 8
-#define MOST_NAME 200 /* characters of a picture's or frame's name */
+#define MOST_ROWS 10000 /* that one cell spans */
+#define MOST_NAME 200   /* characters of a picture's or frame's name */
 
 /* Where text goes to: the page, or the cell of a table. */
 struct sink {
@@ -256,29 +257,45 @@ static bool is_hidden(const struct html_tag *tag) {
                            memmem(style, length, "display: none", 13) != NULL);
 }
 
+static void open_in_table(struct page *page, const struct html_tag *tag,
+                          enum action action) {
+  struct html_table *table = table_of(page);
+  if (table == NULL)
+    return;
+  if (action != ACTION_CELL)
+    html_table_start_row(table);
+  if (action == ACTION_CELL)
+    open_cell(page, html_number(tag, "colspan", HTML_TABLE_COLUMNS),
+              html_number(tag, "rowspan", MOST_ROWS));
+  else if (action == ACTION_CAPTION)
+    open_cell(page, HTML_TABLE_COLUMNS, 1);
+}
+
+/* In the cell of a table, lines would part what belongs together. */
+static void open_break(struct page *page) {
+  if (table_of(page) != NULL)
+    page->sink.space = true;
+  else
+    page->sink.breaks++;
+}
+
 static void open_tag(struct page *page, const struct html_tag *tag) {
   enum action action = action_of(tag->name);
   if (action == ACTION_SKIP || is_hidden(tag)) {
     html_skip(&page->reader, tag);
     return;
   }
-  struct html_table *table = table_of(page);
   switch (action) {
   case ACTION_BLOCK:
+  case ACTION_PRE:
     add_break(&page->sink, 1);
+    page->pre_depth += action == ACTION_PRE;
     break;
   case ACTION_PARAGRAPH:
     add_break(&page->sink, 2);
     break;
   case ACTION_BREAK:
-    if (table != NULL)
-      page->sink.space = true;
-    else
-      page->sink.breaks++;
-    break;
-  case ACTION_PRE:
-    add_break(&page->sink, 1);
-    page->pre_depth++;
+    open_break(page);
     break;
   case ACTION_LIST:
   case ACTION_NUMBERS:
@@ -295,19 +312,9 @@ static void open_tag(struct page *page, const struct html_tag *tag) {
     open_table(page);
     break;
   case ACTION_ROW:
-    if (table != NULL)
-      html_table_start_row(table);
-    break;
   case ACTION_CELL:
-    if (table != NULL)
-      open_cell(page, html_number(tag, "colspan", HTML_TABLE_COLUMNS),
-                html_number(tag, "rowspan", 10000));
-    break;
   case ACTION_CAPTION:
-    if (table != NULL) {
-      html_table_start_row(table);
-      open_cell(page, HTML_TABLE_COLUMNS, 1);
-    }
+    open_in_table(page, tag, action);
     break;
   case ACTION_IMAGE:
     add_object(page, tag, "image", "alt");
