@@ -109,3 +109,21 @@ def test_a_revoked_name_is_not_given_again(place):
 )
 def test_what_is_wrong_is_named(place, words, told):
     assert told in place.run(*words, status=1)
+
+
+def test_a_database_from_before_gets_its_tables(place):
+    """As the program before tokens left it: its tasks and runs stay as they are."""
+    database = place.directory / "cellpost.db"
+    steps = sorted((ROOT / "sql" / "migrations").glob("000[123]_*.sql"))
+    assert len(steps) == 3
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        for step in steps:
+            connection.executescript(step.read_text())
+        connection.executescript(
+            "PRAGMA application_id = 0x43656c6c; PRAGMA user_version = 3;"
+            "INSERT INTO tasks VALUES ('demo', 'python3', '{}', 'anonymous', 1, NULL);"
+        )
+    assert place.run("list") == ""
+    place.run("add", "anna")
+    assert place.rows("select id, created_by from tasks") == [("demo", "anonymous")]
+    assert place.rows("select kind from journal") == [("token.added",)]
