@@ -1,5 +1,5 @@
 /* Time. Wall-clock times are microseconds since 1970-01-01 UTC (int64_t, as
- * they stand in the database); durations and deadlines are nanoseconds of
+ * the database keeps them); durations and deadlines are nanoseconds of
  * CLOCK_MONOTONIC. */
 #ifndef CELLPOST_BASE_CLOCK_H
 #define CELLPOST_BASE_CLOCK_H

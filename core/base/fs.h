@@ -45,7 +45,7 @@ DIR *fs_list(int directory);
 int fs_open_directory(const char *path, struct err *err);
 
 /* mkdir -p of a trusted path; an existing directory is fine and keeps its mode.
- * The umask applies to `mode`. ERR_CONFLICT: something else stands there. */
+ * The umask applies to `mode`. ERR_CONFLICT: something else has the name. */
 int fs_make_directories(const char *path, mode_t mode, struct err *err);
 
 /* Makes (if missing) and opens the directory `name` (one component) in
@@ -59,7 +59,7 @@ int fs_make_and_open(int directory, const char *name, mode_t mode,
  * asked, renames, syncs the directory if asked. The file gets exactly `mode`,
  * whatever the umask. On any failure the old file is intact and no temporary
  * file is left, with one exception: when the very last step, the sync of the
- * directory, fails, the new file stands there whole but may not survive a loss
+ * directory, fails, the new file is there, whole, but may not survive a loss
  * of power. A process killed in between leaves the temporary file; it is never
  * taken for the file. ERR_NO_SPACE when the disk, a quota or RLIMIT_FSIZE is
  * exhausted (the latter only when SIGXFSZ is ignored). */

@@ -33,7 +33,7 @@ struct level {
 
 struct walk {
   int base;    /* the directory that holds the tree; borrowed */
-  int current; /* the directory the walk stands in; owned unless it is base */
+  int current; /* the directory the walk is in; owned unless it is base */
   struct level *levels;
   size_t count;
   size_t capacity;

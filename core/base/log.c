@@ -61,7 +61,7 @@ static bool is_bare(const char *value) {
   return *value != '\0' && value[strspn(value, plain)] == '\0';
 }
 
-/* Writes the escaped form of what stands at `text` into `piece` and returns how
+/* Writes the escaped form of what begins at `text` into `piece` and returns how
  * many bytes of the text it stands for. */
 static size_t escape_one(const char *text, size_t left, char piece[16]) {
   static const char named[][3] = {"\"\"", "\\\\", "\nn", "\tt", "\rr"};

@@ -24,7 +24,7 @@ struct reading {
   size_t at;       /* where the next line begins */
   int line;        /* number of the line in work, from 1 */
   int failed_line; /* of the first fault; 0: none */
-  int *seen;       /* per key: the line it stands in, 0: none yet */
+  int *seen;       /* per key: the line it is in, 0: none yet */
   struct conf *conf;
   struct err *err;
 };
@@ -99,14 +99,14 @@ static int take_key(void *user, const char *section, const char *name,
   struct reading *reading = user;
   char text[FS_PRINTABLE];
   if (*section == '\0')
-    return fault(reading, "\"%s\" stands before any [section]",
+    return fault(reading, "\"%s\" comes before any [section]",
                  fs_printable(name, text));
   const struct conf_key *key = find_key(section, name);
   if (key == NULL)
     return unknown_key(reading, section, name);
   int *seen = &reading->seen[key - conf_keys];
   if (*seen != 0)
-    return fault(reading, "\"%s\" stands a second time, after line %d", name,
+    return fault(reading, "\"%s\" is there a second time, after line %d", name,
                  *seen);
   *seen = reading->line;
   if (conf_value_set(reading->conf, key, value) == 0)

@@ -2,7 +2,7 @@
  *
  * Unknown sections and keys, values of the wrong type and values out of range
  * are refused with the file, the line and what would be right. Every key has a
- * default, so an empty file is a valid configuration. The table stands in
+ * default, so an empty file is a valid configuration. The table is in
  * conf_table.c; `cellpost config` prints it with the values in force
  * (conf_describe), and the manual's reference is made from it.
  *
@@ -12,7 +12,7 @@
  *
  * Keys are named as the fields below. The white space around a value is not
  * part of it. A line has at most CONF_LINE bytes; there are no continuation
- * lines. A key may stand once. Sizes are bytes or 64K, 10M, 1G (powers of
+ * lines. A key may be there once. Sizes are bytes or 64K, 10M, 1G (powers of
  * 1024); durations are seconds (2.5) or 500ms, 30s, 5m, 1h, 2d; switches are
  * on/off, true/false or yes/no. Paths are absolute. */
 #ifndef CELLPOST_CONF_CONF_H

@@ -29,11 +29,11 @@ struct conf_key {
   const char *section;
   const char *name; /* as the field of struct conf */
   enum conf_type type;
-  size_t offset;     /* of the field */
-  double least;      /* numbers: the range; ignored elsewhere */
-  double most;       /* numbers: the range; texts: bytes */
-  const char *value; /* the default as it would stand in a file; NULL: made
-                        from other keys */
+  size_t offset;              /* of the field */
+  double least;               /* numbers: the range; ignored elsewhere */
+  double most;                /* numbers: the range; texts: bytes */
+  const char *value;          /* the default as a file would have it; NULL: made
+                                 from other keys */
   const char *const *choices; /* ends with NULL */
   const char *meaning;
 };

@@ -11,8 +11,8 @@
  * with the grammar on top (json_parse.c). Numbers that are no 64-bit integers
  * keep their digits and are written back as they came; whole ones of more than
  * 4,300 digits become text that says so. Writing (json_write.c) never yields
- * NaN or Infinity (they become null) and never invalid UTF-8 (U+FFFD stands
- * in). */
+ * NaN or Infinity (they become null) and never invalid UTF-8 (U+FFFD takes its
+ * place). */
 #ifndef CELLPOST_JSON_JSON_H
 #define CELLPOST_JSON_JSON_H
 
@@ -50,8 +50,8 @@ struct json_rules {
   bool tolerant;
   /* Arrays and objects at this depth (1: the outermost) stay text until
    * somebody looks into them: nobody looks into most, and "{}" takes 800 bytes
-   * as a value. A NUL in a key lives until then; keys that stand twice are the
-   * last one there, also in strict mode. 0: all become values. */
+   * as a value. A NUL in a key lives until then; of a key that is there twice
+   * the last one counts, also in strict mode. 0: all become values. */
   unsigned raw_depth;
   /* What the values may take in memory beside their text, in bytes, by a rough
    * but generous count. 0: no limit. */

@@ -130,7 +130,7 @@ static int parse_member(struct parser *parser, int token, struct json *object) {
     return -1;
   if (!parser->rules->tolerant && json_has(object, parser->keys.data + top))
     return err_set(parser->err, ERR_INVALID,
-                   "JSON: the key at byte %zu stands there twice",
+                   "JSON: the key at byte %zu is there twice",
                    parser->scan.start);
   token = next_token(parser);
   if (token != JSON_TOKEN_COLON)
@@ -164,7 +164,7 @@ static int parse_object(struct parser *parser, struct json **ret) {
   }
 }
 
-/* What stands deep stays text. */
+/* What is deep stays text. */
 static int keep_text(struct parser *parser, int token, struct json **ret) {
   static const struct json_style compact = {0};
   /* U+FFFD for one byte, \u001f for another, a mark at long numbers. */

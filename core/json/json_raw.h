@@ -35,12 +35,12 @@ struct json_style {
   bool sort;     /* keys by code point */
 };
 
-/* What stands between two items, and before and after them. */
+/* What comes between two items, and before and after them. */
 void json_write_break(const struct json_style *style, unsigned depth,
                       struct buf *out);
 
 /* Appends the value that starts with `token`, which `scan` has just read, and
- * reads to its end. Of a key that stands twice the last value is kept, at the
+ * reads to its end. Of a key that is there twice the last value is kept, at the
  * place of the first. `depth` is the indentation level; arrays and objects are
  * nested `levels` deep at most. ERR_INVALID; ERR_TOO_LARGE: `out` is full. */
 int json_transcode(struct json_scan *scan, int token,

@@ -1,7 +1,7 @@
 /* The tokens of a JSON text, as RFC 8259 spells them and nothing else.
  *
  * This is the lower half of json_parse (json_parse.c is the upper one: how
- * tokens may follow each other). Here stands what one token may look like:
+ * tokens may follow each other). Here is what one token may look like:
  * UTF-8, escapes, surrogate pairs, numbers. A string in which nothing has to
  * be decoded is not copied. */
 #ifndef CELLPOST_JSON_JSON_SCAN_H
@@ -59,14 +59,14 @@ void json_scan_close(struct json_scan *scan);
 /* Reads the next token: an enum json_token, or -1 with the fault in *err. */
 int json_scan_next(struct json_scan *scan, struct err *err);
 
-/* Faults of what has just been read: something else stands there than `what`
+/* Faults of what has just been read: something else is there than `what`
  * (unless the scanner has said so already); it is a string that is too long for
  * a value. Always -1. */
 int json_scan_expected(const struct json_scan *scan, int token,
                        const char *what, struct err *err);
 int json_scan_too_long(const struct json_scan *scan, struct err *err);
 
-/* How many bytes at the start of `text` may stand as they are between the
+/* How many bytes at the start of `text` may be as they are between the
  * quotes of a JSON string: ends before a quote, a backslash, a control
  * character or invalid UTF-8. */
 size_t json_clean_run(const char *text, size_t length);

@@ -7,7 +7,7 @@
 #include "core/json/json_raw.h"
 #include "core/json/json_scan.h"
 
-/* A member of an object that is being copied: where its key stands in `keys`
+/* A member of an object that is being copied: where its key is in `keys`
  * and its text ("key": value) in `out`. */
 struct member {
   size_t key, key_length;
@@ -133,7 +133,7 @@ static void write_anew(struct transcoder *t, const struct member *members,
   }
 }
 
-/* All members stand in `out` from `begin` on, as they came. */
+/* All members are in `out` from `begin` on, as they came. */
 static void arrange(struct transcoder *t, size_t first, size_t begin,
                     unsigned depth) {
   struct member *members = t->members + first;

@@ -16,7 +16,8 @@ struct writer {
 static int write_value(const struct writer *writer, const struct json *value,
                        unsigned depth);
 
-/* The escape of a byte that may not stand in a string, as Python chooses. */
+/* The escape of a byte that may not be in a string as it is, as Python chooses.
+ */
 static int write_escape(unsigned char byte, struct buf *out) {
   static const char letters[256] = {
       ['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',

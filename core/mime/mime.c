@@ -14,7 +14,7 @@
 #include "core/mime/mime_table.h"
 #include "core/text/string.h"
 
-/* Everything that tells formats apart stands near the start; libmagic would
+/* Everything that tells formats apart is near the start; libmagic would
  * read up to 7 MiB, and its text checks cost time per byte. */
 #define LOOKED_AT ((size_t)256 << 10)
 

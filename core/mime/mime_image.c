@@ -52,7 +52,7 @@ static int is_frame(unsigned marker) {
          marker != 0xcc;
 }
 
-/* TEM, RSTn and SOI stand alone, without a length. */
+/* TEM, RSTn and SOI are alone, without a length. */
 static int stands_alone(unsigned marker) {
   return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8);
 }

@@ -162,7 +162,7 @@ int retention_remove_runs(struct store *store,
   size_t count = 0;
   if (look_for(store, rule, most, *after, &list, &count, err) < 0)
     return -1;
-  /* Runs stand in the order of acceptance: behind the first that is too young
+  /* Runs come in the order of acceptance: behind the first that is too young
    * all are. */
   bool young = count > 0 && list[count - 1].queued_at >= rule->before;
   bool any = false;

@@ -94,7 +94,7 @@ int run_add_late(struct store *store, const char *id,
                  const struct json *outputs, const struct run_display *displays,
                  size_t display_count, struct err *err);
 
-/* Where the display with that id of that kernel stands: every (run, position).
+/* Where the display with that id of that kernel is: every (run, position).
  * Free *ret with run_display_places_free. */
 struct run_display_place {
   char *run;
@@ -116,7 +116,7 @@ int run_update_outputs(struct store *store,
                        const struct run_output_change *changes, size_t count,
                        struct err *err);
 
-/* Late outputs, updates and ends of lost runs stand here before they stand in
+/* Late outputs, updates and ends of lost runs are here before they are in
  * the notebook. The cell's run counts as unwritten until then, so that the next
  * process can make up for one that was killed between. */
 int run_note_written(struct store *store, const char *id, struct err *err);

@@ -10,7 +10,7 @@ struct run_filter {
   const char *task;   /* NULL: of all */
   const char *status; /* of struct run_record; "failed": all that went wrong */
   const char *error;  /* the name of what was raised */
-  const char *text;   /* stands in the code; ASCII letters of either case */
+  const char *text;   /* is in the code; ASCII letters of either case */
   int64_t since;      /* accepted at this time or later; 0: any */
   int64_t until;      /* accepted before this time; 0: any */
   const char *before; /* id of a run: only older ones */

@@ -20,7 +20,7 @@
 /* Beside 0, 1 and -1: the last page was in order. */
 #define END 2
 
-/* A row of the chain, and where its run stands (0: it is not there). */
+/* A row of the chain, and where its run is (0: it is not there). */
 struct link {
   int64_t end_number;
   char *run, *hash;
@@ -105,7 +105,7 @@ static int check_run(struct db *db, int64_t sequence, const char *task,
     return -1;
   if (strcmp(statement_text(row, 0, NULL), task) != 0 ||
       statement_integer(row, 2, 0) != end_number)
-    return differ(err, "run %s stands at another place than in the chain", run);
+    return differ(err, "run %s is at another place than in the chain", run);
   size_t length;
   const char *code = statement_text(row, 3, &length);
   int result = check_digest(code, length, statement_text(row, 4, NULL),

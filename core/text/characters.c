@@ -28,7 +28,7 @@ static size_t step_back(const char *text, size_t offset) {
   return offset;
 }
 
-/* Combining marks, variation selectors, skin tones: shown with what stands in
+/* Combining marks, variation selectors, skin tones: shown with what is in
  * front of them. */
 static bool is_extending(uint32_t character) {
   static const struct {

@@ -24,7 +24,7 @@ void characters_cut(const char *text, size_t length, size_t total, size_t keep,
                     struct characters_cut *ret);
 
 /* Appends the text, or head, marker and tail of at most `limit` characters in
- * all. The marker stands on a line of its own when the text has lines. */
+ * all. The marker has a line of its own when the text has lines. */
 int characters_append(const char *text, size_t length, size_t limit,
                       struct buf *out);
 

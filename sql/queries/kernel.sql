@@ -43,7 +43,7 @@ SELECT :at, task, 'kernel.ended',
   FROM kernels WHERE id = :id;
 
 -- name: kernel_activity
--- The chain stands in the order of the ends, so its last row is the task's last
+-- The chain has the order of the ends, so its last row is the task's last
 -- end; the open runs are few.
 SELECT max(coalesce((SELECT (SELECT ended_at FROM runs WHERE id = chain.run)
                        FROM chain

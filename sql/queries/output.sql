@@ -47,7 +47,7 @@ VALUES (:kernel, :display_id, :run, :position);
 
 -- name: display_find
 -- cell_position: in the notebook, where a late stream goes on in the stream that
--- stands before it.
+-- is before it.
   WITH joined AS MATERIALIZED (
        SELECT later.run, later.position
          FROM outputs AS later

@@ -161,14 +161,14 @@ static void unknown_names_are_refused(void **state) {
   refused("[kernel]\n",
           "c.conf:1: unknown section [kernel]; did you mean [kernels]?");
   refused("[log]\n[zoo]\nlion = 1\n", "c.conf:2: unknown section [zoo]");
-  refused("threads = 5\n", "c.conf:1: \"threads\" stands before any [section]");
+  refused("threads = 5\n", "c.conf:1: \"threads\" comes before any [section]");
   refused("[server]\n= 5\n", "c.conf:2: unknown key \"\" in [server]");
 }
 
 static void a_key_may_stand_once(void **state) {
   (void)state;
   refused("[server]\nthreads = 5\n[log]\n[server]\nthreads = 5\n",
-          "c.conf:5: \"threads\" stands a second time, after line 2");
+          "c.conf:5: \"threads\" is there a second time, after line 2");
 }
 
 static void wrong_values_are_refused_with_what_is_right(void **state) {

@@ -169,10 +169,10 @@ static void what_kernels_get_wrong_is_mended_only_for_them(void **state) {
       {TEXT("{\"a\\u0000b\":1}"), "the key at byte 1 has a NUL",
        "{\"a" U_FFFD "b\":1}"},
       {TEXT("{\"\xFF\":1}"), "invalid UTF-8 at byte 2", "{\"" U_FFFD "\":1}"},
-      {TEXT("{\"a\":1,\"b\":2,\"a\":3}"), "the key at byte 13 stands there",
+      {TEXT("{\"a\":1,\"b\":2,\"a\":3}"), "the key at byte 13 is there",
        "{\"a\":3,\"b\":2}"},
-      {TEXT("{\"a\":1,\"\\u0061\":3}"), "stands there twice", "{\"a\":3}"},
-      {TEXT("{\"a\":null,\"a\":null}"), "stands there twice", "{\"a\":null}"},
+      {TEXT("{\"a\":1,\"\\u0061\":3}"), "is there twice", "{\"a\":3}"},
+      {TEXT("{\"a\":null,\"a\":null}"), "is there twice", "{\"a\":null}"},
   };
   for (size_t i = 0; i < COUNT(cases); i++) {
     check_refused(cases[i].text, cases[i].length, &strict, cases[i].reason);

@@ -77,7 +77,7 @@ int db_copy_into(struct db *db, const char *path, struct err *err);
  * copied so far. */
 int db_checkpoint(struct db *db, int *wal_pages, int *copied, struct err *err);
 
-/* Makes what stands in the WAL durable. */
+/* Makes what is in the WAL durable. */
 int db_sync_wal(struct db *db, struct err *err);
 
 /* Looks at the first bytes of the file itself, past the log and all caches:
@@ -91,7 +91,7 @@ int db_wal_pages(const struct db *db);
  * the connection's, and there is one of each: not to be used twice at once. */
 struct statement *db_statement(struct db *db, const char *name);
 
-/* Resets every statement that stands at a row: ends the read transactions. */
+/* Resets every statement that is at a row: ends the read transactions. */
 void db_reset(struct db *db);
 
 /* Binding, by name without the colon. Texts are repaired when they are not

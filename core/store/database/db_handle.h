@@ -15,7 +15,7 @@ struct statement {
   sqlite3_stmt *handle; /* NULL: not prepared yet, or unknown */
   const char *fault;    /* of a bind, told by the next step; or NULL */
   int parameter; /* the one bound last: the next is usually its follower */
-  bool stepped;  /* stands at a row */
+  bool stepped;  /* is at a row */
 };
 
 struct db {

@@ -56,7 +56,7 @@ static bool wait_for_work(struct maintenance *maintenance, bool left,
   return go_on;
 }
 
-/* Copies what stands in the log now; returns how many of its pages are in the
+/* Copies what is in the log now; returns how many of its pages are in the
  * database. A failure (a full disk) loses nothing: the log keeps all, and the
  * next round tries again. */
 static int copy_pages(struct maintenance *maintenance) {

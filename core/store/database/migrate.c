@@ -71,7 +71,7 @@ static bool same_sql(const char *a, const char *b) {
   return strcmp(buf_string(&first), buf_string(&second)) == 0;
 }
 
-/* `ours` stands at an object of our own schema: the database must have it, just
+/* `ours` is at an object of our own schema: the database must have it, just
  * so. */
 static int compare_object(struct db *db, struct statement *ours,
                           int64_t version, struct err *err) {
