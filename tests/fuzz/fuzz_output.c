@@ -24,6 +24,7 @@ static const struct {
 } messages[] = {
     {'d', "display_data"},        {'r', "execute_result"}, {'x', "error"},
     {'u', "update_display_data"}, {'c', "clear_output"},   {'s', "stream"},
+    {'w', "comm_open"},           {'m', "comm_msg"},
 };
 
 static void require(bool good) {
@@ -85,7 +86,8 @@ static void check_caps(const struct json *outputs,
   for (size_t i = 0; i < count; i++)
     bytes += output_bytes(json_at(outputs, i));
   require(count <= limits->outputs + 1 || count <= 2);
-  require(bytes <= limits->bytes + count * NOTES);
+  /* Texts, and as much again of artifacts. */
+  require(bytes <= 2 * limits->bytes + count * NOTES);
 }
 
 static void check_cell(const struct json *outputs) {
