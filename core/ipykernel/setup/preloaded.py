@@ -61,14 +61,18 @@ class Preloaded:
     """The finder of what was put away: all modules but the known ones."""
 
     def __init__(self, needs, known):
-        self.needs = needs
         self.path = set(sys.path)
         self.paths = renewals.Paths({name: module for name, module in sys.modules.items() if name != "__main__"})
         self.known, self.roots = known, renewals.directories()
         self.modules = {name: sys.modules.pop(name) for name in list(sys.modules) if name not in known}
+        self.needs = {name: self.needs_of(name, needs) for name in self.modules}
         self.unbound = set(filter(self.unbind, self.modules))
         renewals.before_the_fork(self.modules)
         sys.meta_path.insert(0, self)
+
+    def needs_of(self, name, needs):
+        wanted = [name.rpartition(".")[0], *needs.get(name, ())]
+        return tuple(each for each in wanted if each in self.modules)
 
     def parent_of(self, name):
         package, _, part = name.rpartition(".")
@@ -92,36 +96,36 @@ class Preloaded:
         module = self.modules.get(name)
         if module is None:
             return None
-        if self.is_shadowed(name):
+        names = self.brought_by(name)
+        if self.is_shadowed(names):
             self.modules.clear()
             return None
-        spec = importlib.machinery.ModuleSpec(name, Loader(self, module), origin=module.__spec__.origin)
+        loader = Loader(self, module, names)
+        spec = importlib.machinery.ModuleSpec(name, loader, origin=module.__spec__.origin)
         spec.submodule_search_locations = module.__spec__.submodule_search_locations
         spec.has_location = module.__spec__.has_location
         spec.cached = module.__spec__.cached
         return spec
 
-    def is_shadowed(self, name):
+    def is_shadowed(self, names):
         """The user has one of another place: then all of them are his."""
         places = [place for place in sys.path if place not in self.path]
-        packages = {each.partition(".")[0] for each in self.brought_by(name)}
+        packages = {each.partition(".")[0] for each in names}
         specs = (importlib.machinery.PathFinder.find_spec(package, places) for package in packages)
         return any(spec is not None and spec.origin is not None for spec in specs)
 
     def brought_by(self, name):
         """The module and all that its import makes sure of, of those put away."""
-        found, rest = {}, [name]
+        found, rest = {name: True}, [name]
         while rest:
-            each = rest.pop()
-            if each in found or each not in self.modules:
-                continue
-            found[each] = True
-            rest.append(each.rpartition(".")[0])
-            rest.extend(self.needs.get(each, ()))
-        return found
+            for each in self.needs[rest.pop()]:
+                if each not in found and each in self.modules:
+                    found[each] = True
+                    rest.append(each)
+        return list(found)
 
-    def bring(self, name):
-        names = self.brought_by(name)
+    def bring(self, names):
+        names = [each for each in names if each in self.modules]
         for each in names:
             sys.modules[each] = self.modules.pop(each)
         for each in names:
@@ -138,15 +142,15 @@ class Preloaded:
 class Loader:
     """Of one module; asked for anything else, it is the module's own loader."""
 
-    def __init__(self, preloaded, module):
-        self.preloaded, self.module, self.spec = preloaded, module, module.__spec__
+    def __init__(self, preloaded, module, names):
+        self.preloaded, self.module, self.spec, self.names = preloaded, module, module.__spec__, names
 
     def create_module(self, spec):
         return self.module
 
     def exec_module(self, module):
         module.__spec__ = self.spec
-        self.preloaded.bring(module.__name__)
+        self.preloaded.bring(self.names)
 
     def __getattr__(self, name):
         return getattr(self.spec.loader, name)
