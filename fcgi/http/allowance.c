@@ -49,7 +49,8 @@ static int64_t seconds_of(int64_t ns) { return ns / CLOCK_S + 1; }
 
 static size_t place_of(const struct json *tasks, const char *task) {
   size_t at = 0;
-  while (at < json_length(tasks) && strcmp(json_text(json_at(tasks, at)), task))
+  while (at < json_length(tasks) &&
+         strcmp(json_text(json_at(tasks, at)), task) != 0)
     at++;
   return at;
 }
