@@ -170,7 +170,7 @@ static void return_reader(struct store *store, int index) {
 
 int read_begin(struct store *store, struct read *read, struct err *err) {
   read->store = NULL;
-  if (check_owner(store, err) < 0 || pool_check_place(store, err) < 0)
+  if (check_owner(store, err) < 0)
     return -1;
   int64_t since = clock_monotonic_ns(), deadline = deadline_from(since);
   int index = borrow_reader(store, deadline);
@@ -178,9 +178,12 @@ int read_begin(struct store *store, struct read *read, struct err *err) {
   if (index < 0)
     return err_set(err, ERR_UNAVAILABLE,
                    "the database is busy with other requests; try again");
-  /* Lent out, the place is ours alone. */
+  /* Lent out, the place is ours alone. What is open reads on when the file has
+   * lost its name; what is opened now must be the same file. */
   if (store->readers[index] == NULL &&
-      db_open(store->path, DB_READER, false, &store->readers[index], err) < 0) {
+      (pool_check_place(store, err) < 0 ||
+       db_open(store->path, DB_READER, false, &store->readers[index], err) <
+           0)) {
     return_reader(store, index);
     return -1;
   }
