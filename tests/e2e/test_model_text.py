@@ -96,8 +96,8 @@ def test_a_file_of_a_near_name_is_found(run, service):
     run("import os; os.makedirs('in', exist_ok=True); open('in/rows.csv', 'w').close(); open('sales.csv', 'w').close()")
     assert "Close: sales.csv." in run("open('sale.csv')")["error"]["hint"]
     assert "Close: in/rows.csv." in run("open('rows.csv')")["error"]["hint"]
-    hint = run("pd.read_csv('/mnt/data/sales.csv')")["error"]["hint"]
-    assert hint.startswith("There is no /mnt/data/sales.csv") and "Close: sales.csv." in hint
+    hint = run("pd.read_csv('/data/sales.csv')")["error"]["hint"]
+    assert hint.startswith("There is no /data/sales.csv") and "Close: sales.csv." in hint
 
 
 @pytest.mark.parametrize("code", ["!pip install nosuch", "%pip install nosuch"])
