@@ -185,7 +185,7 @@ def test_an_end_that_cannot_be_recorded_comes_later(make_instance, faults, call,
     assert any("not in the registry yet" in note for note in told["notes"]), told["notes"]
     assert own.get(f"/v1/runs/{told['run']}").json()["status"] == "running"
     refused = own.send("t", "2")
-    assert refused.status_code == (507 if number == 28 else 500) and refused.json()["detail"]
+    assert refused.status_code == (507 if number == 28 else 503) and refused.json()["detail"]
     disk.mend()
     answer = own.wait_run(told["run"])
     assert answer["status"] == "ok" and answer["stdout"] == "done\n"
