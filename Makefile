@@ -128,7 +128,7 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(LIBRARY)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-fuzz: ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
+fuzz: fuzz-packages ## run each fuzz target for FUZZ_SECONDS (default 20), with clang
 	$(Q)$(MAKE) --no-print-directory MODE=fuzz CC=clang run-fuzzers
 
 run-fuzzers: $(FUZZERS)
@@ -172,6 +172,9 @@ install: all ## install programs, pages, units, site and manual (DESTDIR, PREFIX
 test-packages:
 	$(Q)tools/install-packages build runtime test
 
+fuzz-packages:
+	$(Q)tools/install-packages build fuzz
+
 install-packages: ## install the Debian packages that building and running need
 	$(Q)tools/install-packages build runtime
 
@@ -197,4 +200,4 @@ help: ## this list
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: test-packages all unit check-benches fuzz run-fuzzers bench-store bench-notebook test lint up down install install-packages vendor clean help bench
+.PHONY: test-packages fuzz-packages all unit check-benches fuzz run-fuzzers bench-store bench-notebook test lint up down install install-packages vendor clean help bench
