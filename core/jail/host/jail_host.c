@@ -271,8 +271,8 @@ void jail_host_adopt(struct jail_host *host, const char *id,
   host->inmates = inmate;
 }
 
-/* A group that is busy keeps its user taken, too. */
-static void leave(struct inmate **place) {
+/* True when it has gone. A group that is busy keeps its user taken, too. */
+static bool leave(struct inmate **place) {
   struct inmate *inmate = *place;
   bool empty = true;
   if (inmate->group != NULL)
@@ -280,9 +280,10 @@ static void leave(struct inmate **place) {
             cgroup_remove(inmate->group, KILL_LIMIT_MS, NULL) >= 0;
   inmate->leaves_at = clock_monotonic_ns() + AGAIN_NS;
   if (!empty)
-    return;
+    return false;
   *place = inmate->next;
   inmate_free(inmate);
+  return true;
 }
 
 void jail_host_release(struct jail_host *host, const char *id) {
@@ -296,9 +297,7 @@ int64_t jail_host_turn(struct jail_host *host) {
   struct inmate **place = &host->inmates;
   while (*place != NULL) {
     struct inmate *inmate = *place;
-    if (inmate->leaves_at != 0 && now >= inmate->leaves_at)
-      leave(place);
-    if (*place != inmate)
+    if (inmate->leaves_at != 0 && now >= inmate->leaves_at && leave(place))
       continue;
     if (inmate->leaves_at != 0)
       next = clock_sooner(next, inmate->leaves_at);
