@@ -154,8 +154,8 @@ byId("name").textContent = task || "No task";
 document.title = `${task}: notebook`;
 taskTabs(byId("tabs"), task, "notebook");
 try {
-  if (!(await book.load())) {
-    tell("This task has no notebook yet. It comes with the first cell.");
+  if (!(await book.load()) || book.cells.length === 0) {
+    tell("This notebook has no cells yet.");
     byId("message").dataset.empty = "yes";
   }
   showCells();

@@ -65,7 +65,7 @@ def test_a_cell_is_run_and_stopped_by_keyboard_alone(service, page, task):
     service.put(task)
     page.expected = [r"notebook\.ipynb .* 404"]
     page.open(f"/notebook.html?task={task}")
-    page.find("#message", "no notebook yet")
+    page.find("#message", "no cells yet")
     page.press("r")
     page.press("print('typed here')\n6 * 7")
     shift_enter(page)

@@ -19,7 +19,7 @@ def test_a_task_is_started_watched_and_stopped(service, page, task):
     page.find("#new-name").send_keys(task)
     page.click("#start-form button.primary")
     page.find("h1", task)
-    page.find("#message", "no notebook yet")
+    page.find("#message", "no cells yet")
     page.expected = [r"notebook\.ipynb .* 404", r"/v1/tasks/t.* 404"]  # before the first cell, after the stop
     service.post(task, "1 / 0")
     page.open("/")
