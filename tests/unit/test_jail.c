@@ -222,7 +222,7 @@ static void the_root_holds_what_is_needed_and_no_more(void **state) {
                                        "\npts\n",
                                        "\nptmx\n",
                                        "cannot access '/root'",
-                                       "cannot access '/home'",
+                                       "cannot access '/srv'",
                                        "cannot access '/etc/shadow'",
                                        "done\n3\n"};
   for (size_t i = 0; i < COUNT_OF(wanted); i++)

@@ -17,7 +17,7 @@
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define WRITABLE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define DEVICE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
-#define NOTHING "/mnt" /* an empty directory */
+#define NOTHING "/var/empty" /* what covers other directories */
 #define PRIVATE_BYTES (INT64_C(64) << 20)
 #define MOST_INODES "200000"
 
