@@ -52,7 +52,7 @@ static void read_message(char *text) {
     return;
   if (rpc_read(body, &headers, &message, &fault) < 0) {
     CLEANUP(json_done) struct json *answer = rpc_error(&message, &fault);
-    check(fault.text[0] != '\0' && fault.status >= 200);
+    check(fault.text[0] != '\0' && json_has(answer, "error"));
   } else {
     check(message.method != NULL);
   }

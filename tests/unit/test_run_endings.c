@@ -116,14 +116,14 @@ static void the_end_brings_the_start(void **state) {
   struct endings *endings = endings_new();
   char id[ID_UUID_SIZE], existing[37];
   struct run_record run = a_run("demo", "1", id);
-  run.started_at = 77;
+  run.started_at = INT64_C(4000000000000077); /* after it was queued */
   OK(fixture, run_insert(fixture->store, &run, existing, &fixture->err));
   CLEANUP(json_done) struct json *outputs = outputs_of(3);
   OK(fixture, finish(fixture, endings, &run, outputs));
   fixture_expect(fixture,
                  "select started_at, kernel, generation, kernel_state, cell"
                  " from runs",
-                 "77|" KERNEL_A "|1|kept|cell-1");
+                 "4000000000000077|" KERNEL_A "|1|kept|cell-1");
   endings_free(endings);
 }
 
