@@ -112,6 +112,6 @@ show_logs() {
   for file in "$LOG"/*.log; do
     [ -s "$file" ] || continue
     printf '==> %s\n' "$file" >&2
-    tail -n 12 "$file" >&2
+    tail -n 12 -- "$file" >&2
   done
 }

@@ -15,6 +15,7 @@
 #include "core/upkeep/gc.h"
 #include "core/upkeep/verify.h"
 #include "fcgi/cli/doctor.h"
+#include "fcgi/cli/privilege.h"
 #include "fcgi/cli/serve.h"
 #include "fcgi/cli/tokens.h"
 
@@ -88,7 +89,8 @@ static int clean_up(const struct conf *conf, const char *argument,
     err_set(err, ERR_NOT_FOUND, "there is no database %s", database);
     return 1;
   }
-  if (store_open(database, conf->sync, &store, err) < 0)
+  if (privilege_drop(conf, err) < 0 ||
+      store_open(database, conf->sync, &store, err) < 0)
     return 1;
   int result = gc_run(conf, store, NULL, &report, err);
   store_close(store);
@@ -118,7 +120,7 @@ static int rebuild(const struct conf *conf, const char *argument,
   struct engine *engine = NULL;
   if (access(database, F_OK) < 0)
     return err_set(err, ERR_NOT_FOUND, "there is no database %s", database);
-  if (engine_open(conf, &engine, err) < 0)
+  if (privilege_drop(conf, err) < 0 || engine_open(conf, &engine, err) < 0)
     return -1;
   int cells = rebuild_notebook(engine, argument, &set_aside, err);
   engine_close(engine);
@@ -131,6 +133,8 @@ static int rebuild(const struct conf *conf, const char *argument,
   return 0;
 }
 
+/* Those that write in the state directory do so as the service's user: what
+ * root left there the service could not open. */
 static const struct verb_entry {
   const char *name;
   const char *argument; /* NULL: it takes none */
@@ -221,7 +225,7 @@ int verbs_load_conf(const char *path, struct conf **ret, struct err *err) {
 static int manage_tokens(const char *path, int count, char **words,
                          struct err *err) {
   CLEANUP(conf_done) struct conf *conf = NULL;
-  if (verbs_load_conf(path, &conf, err) < 0 ||
+  if (verbs_load_conf(path, &conf, err) < 0 || privilege_drop(conf, err) < 0 ||
       tokens_run(conf, count, words, err) < 0)
     return EXIT_FAILURE;
   return EXIT_SUCCESS;

@@ -352,3 +352,21 @@ def test_settings_can_be_given_later_and_wrong_ones_change_nothing(make_instance
         assert done.returncode != 0 and wrong.partition("=")[0].partition(".")[2] in done.stderr
         assert service.conf.read_text() == text
     assert service.get("/healthz").status_code == 200
+
+
+def test_what_root_does_on_the_command_line_the_service_can_go_on_with(make_instance):
+    instance = make_instance()
+    program = [instance.state / "bin" / "cellpost", "-c", instance.conf]
+    instance.post("there", "1")
+    for words in (["rebuild", "there"], ["gc"], ["token", "add", "anna"]):
+        done = subprocess.run([*program, *words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    refused = subprocess.run([*program, "rebuild", "nowhere"], capture_output=True, text=True)
+    assert refused.returncode != 0 and "no such task" in refused.stderr
+    owners = {path.owner() for path in (instance.state / "lib").rglob("*") if path.is_file() and "files" not in path.parts}
+    assert owners == {instance.database.owner()}
+    instance.up()
+    key = {"Authorization": "Bearer " + done.stdout.strip().splitlines()[-1].split()[-1]}
+    for task in ("there", "nowhere"):
+        answer = instance.send(task, "6 * 7", key)
+        assert answer.status_code in (200, 403), answer.text  # 403: another one's task
