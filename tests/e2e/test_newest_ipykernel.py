@@ -42,7 +42,7 @@ def newest(kernelspecs):
     directory = pathlib.Path(tempfile.mkdtemp(prefix="cellpost-newest-", dir="/tmp"))
     directory.chmod(0o755)
     subprocess.run(["/usr/bin/python3", "-m", "venv", directory], check=True)
-    done = pip(directory, "install", "--quiet", "--no-compile", "ipykernel", "matplotlib")
+    done = pip(directory, "install", "--quiet", "--no-compile", "ipykernel", "matplotlib", "ipywidgets")
     if done.returncode != 0:
         shutil.rmtree(directory)
         pytest.skip(f"PyPI gave no ipykernel: {done.stderr.strip()[-300:]}")

@@ -423,10 +423,14 @@ static void a_kill_counts_until_the_kernel_has_survived_it(void **state) {
   jail_watch_forget_kills(&watch, 3, 10 * CLOCK_S);
   assert_int_equal(watch.oom_kills, 0);
   jail_watch_forget_kills(&watch, 3, 12 * CLOCK_S);
-  jail_watch_forget_kills(&watch, 3, 21 * CLOCK_S);
-  assert_int_equal(watch.oom_kills, 0);
-  jail_watch_forget_kills(&watch, 4, 22 * CLOCK_S);
   assert_int_equal(watch.oom_kills, 3);
+  jail_watch_forget_kills(&watch, 4, 30 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 3);
+  jail_watch_forget_kills(&watch, 5, 35 * CLOCK_S);
+  jail_watch_forget_kills(&watch, 5, 44 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 3);
+  jail_watch_forget_kills(&watch, 5, 45 * CLOCK_S);
+  assert_int_equal(watch.oom_kills, 5);
 }
 
 int main(void) {

@@ -156,9 +156,10 @@ static enum jail_verdict look_at_memory(struct jail_watch *watch, int64_t now) {
 
 void jail_watch_forget_kills(struct jail_watch *watch, int64_t counted,
                              int64_t now) {
-  if (watch->oom_seen_at != 0 && now - watch->oom_seen_at < SURVIVED_NS)
+  if (now - watch->oom_seen_at >= SURVIVED_NS)
+    watch->oom_kills = watch->oom_kills_seen;
+  if (counted == watch->oom_kills_seen)
     return;
-  watch->oom_kills = watch->oom_kills_seen;
   watch->oom_kills_seen = counted;
   watch->oom_seen_at = now;
 }

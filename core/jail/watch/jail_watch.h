@@ -69,7 +69,7 @@ struct jail_watch {
   int64_t quota_at;       /* when to look at files, 0: never */
   int64_t cpu_us;         /* when they were looked at */
   int64_t oom_kills;      /* that are no reason of the kernel's end */
-  int64_t oom_kills_seen; /* later ones, and when */
+  int64_t oom_kills_seen; /* all that were seen, the last of them when */
   int64_t oom_seen_at;
   enum exit_cause cause; /* of the last verdict */
 };
