@@ -50,7 +50,8 @@ static int run_cell(struct call *call, const struct run_request *request,
     return -1;
   atomic_fetch_add(&call->service->metrics.runs, 1);
   log_set_run(accepted_id(accepted));
-  departure_watch(&departure, call, accepted_id(accepted));
+  if (stream != NULL)
+    departure_watch(&departure, call, accepted_id(accepted));
   return run_perform(call->engine, accepted, stream == NULL ? NULL : &sink,
                      &call->answer, NULL, err);
 }
@@ -80,27 +81,31 @@ int e2b_run(struct call *call, const char *code, size_t length, bool silent,
   return result;
 }
 
-/* Variables of one cell's environment, set before it and taken back after it.
- */
+/* Variables of one cell's environment: what they were before is kept under the
+ * request's id until the cell has ended, and only these are put back. */
 static int set_environment(struct call *call, const struct json *variables,
                            bool before, struct err *err) {
+  static const char set[] =
+      "(lambda os, kept, new: (kept.__setitem__('%s', {name: "
+      "os.environ.get(name) for name in new}), os.environ.update(new)))("
+      "__import__('os'), __import__('builtins').__dict__.setdefault("
+      "'_cellpost_environments', {}), __import__('json').loads(";
+  static const char put_back[] =
+      "(lambda os, old: [os.environ.pop(name, None) if value is None else "
+      "os.environ.__setitem__(name, value) for name, value in old.items()])("
+      "__import__('os'), __import__('builtins').__dict__.get("
+      "'_cellpost_environments', {}).pop('%s', {}));";
   CLEANUP(buf_free) struct buf code = BUF_INIT(BUF_SMALL);
   CLEANUP(buf_free) struct buf text = BUF_INIT(BUF_SMALL);
   if (json_length(variables) == 0)
     return 0;
+  if (e2b_sandbox(call, err) < 0)
+    return -1;
   json_write(variables, &text);
-  buf_text(&code, before ? "__import__('builtins')._cellpost_environment = "
-                           "__import__('os').environ.copy()\n"
-                           "__import__('os').environ.update("
-                           "__import__('json').loads("
-                         : "");
+  buf_format(&code, before ? set : put_back, call->request->id);
   if (before) {
     json_write_string(buf_string(&text), text.length, &code);
-    buf_text(&code, "))\n");
-  } else {
-    buf_text(&code, "__import__('os').environ.clear()\n"
-                    "__import__('os').environ.update("
-                    "__import__('builtins')._cellpost_environment)\n");
+    buf_text(&code, "));");
   }
   int result = e2b_run(call, buf_string(&code), code.length, true, NULL, err);
   json_free(call->answer);
@@ -116,7 +121,8 @@ int e2b_execute(struct call *call, struct err *err) {
       read_code(body, &code, err) < 0)
     return -1;
   const struct json *variables = json_get(body, "env_vars");
-  if (set_environment(call, variables, true, err) < 0)
+  if (set_environment(call, variables, true, err) < 0 ||
+      e2b_sandbox(call, err) < 0)
     return -1;
   int result = e2b_run(call, buf_string(&code), code.length, false,
                        &e2b_lines_form, err);

@@ -72,20 +72,26 @@ static int64_t end_after(double seconds) {
   return clock_wall_us() + (int64_t)(seconds * US);
 }
 
+struct asked {
+  const struct json *environment;
+};
+
+static const struct field asked_fields[] = {
+    {"env", FIELD_ENVIRONMENT, false, offsetof(struct asked, environment), 0,
+     256, NULL},
+};
+
 static int make_task(struct call *call, const char *id, const struct json *body,
                      struct err *err) {
   CLEANUP(json_done) struct json *settings = json_object();
   CLEANUP(json_done) struct json *made = NULL;
   const struct json *variables = json_get(body, "envVars");
-  void *state = NULL;
-  const char *name;
-  struct json *value;
-  while (json_next(variables, &state, &name, &value))
-    if (json_text(value) == NULL || strlen(name) == 0 ||
-        strchr(name, '=') != NULL)
-      return err_set(err, ERR_INVALID, "envVars: \"%.100s\" is no text", name);
-  if (json_length(variables) > 0)
+  struct asked asked = {NULL};
+  if (variables != NULL)
     json_set(settings, "env", json_copy(variables));
+  if (fields_read(settings, asked_fields, COUNT_OF(asked_fields), &asked, NULL,
+                  err) < 0)
+    return err_wrap(err, "envVars");
   return admin_put_task(call->engine, id, settings, call->caller.name, &made,
                         err) < 0
              ? -1
@@ -192,29 +198,55 @@ static bool fits(const struct json *metadata, const char *wanted) {
   return true;
 }
 
-int e2b_list(struct call *call, struct err *err) {
-  int64_t limit;
-  size_t count = 0;
-  struct sandbox_record *list = NULL;
+static bool is_wanted(struct call *call, const struct sandbox_record *record) {
   const char *state = request_parameter(call->request, "state");
-  if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0 ||
-      sandbox_list(engine_store(call->engine),
-                   request_parameter(call->request, "nextToken"), (int)limit,
-                   &list, &count, err) < 0)
+  return call_check_task(call, record->task, false, NULL) >= 0 &&
+         fits(record->metadata, request_parameter(call->request, "metadata")) &&
+         (state == NULL || strstr(state, "running") != NULL);
+}
+
+/* Adds those that the caller may know, up to `limit`. *after: the last one that
+ * was looked at; NULL: there are no more. */
+static int list_page(struct call *call, size_t limit, char **after,
+                     struct err *err) {
+  enum { PAGE = 200 };
+  size_t count = 0, at = 0;
+  struct sandbox_record *list = NULL;
+  if (sandbox_list(engine_store(call->engine), *after, PAGE, &list, &count,
+                   err) < 0)
     return -1;
-  call->answer = json_array();
-  for (size_t i = 0; i < count; i++) {
-    if (call_check_task(call, list[i].task, false, NULL) < 0 ||
-        !fits(list[i].metadata, request_parameter(call->request, "metadata")) ||
-        (state != NULL && strstr(state, "running") == NULL))
+  mem_free_pointer(after);
+  *after = NULL;
+  for (; at < count && json_length(call->answer) < limit; at++) {
+    if (!is_wanted(call, &list[at]))
       continue;
-    struct json *one = describe(&list[i]);
+    struct json *one = describe(&list[at]);
     set_sizes(call, one);
     json_push(call->answer, one);
   }
-  if (count == (size_t)limit)
-    reply_header(call->reply, "X-Next-Token", list[count - 1].task);
+  if (at < count || count == PAGE)
+    *after = mem_copy_text(list[at - 1].task);
   sandbox_list_free(list, count);
+  return 0;
+}
+
+/* A page ends with one of the caller's own, so that its token tells nothing of
+ * others. */
+int e2b_list(struct call *call, struct err *err) {
+  int64_t limit;
+  CLEANUP(mem_free_pointer)
+  char *after = mem_copy_text(request_parameter(call->request, "nextToken"));
+  if (request_integer(call->request, "limit", 1, 1000, 100, &limit, err) < 0)
+    return -1;
+  call->answer = json_array();
+  do {
+    if (list_page(call, (size_t)limit, &after, err) < 0)
+      return -1;
+  } while (after != NULL && json_length(call->answer) < (size_t)limit);
+  size_t length = json_length(call->answer);
+  if (after != NULL)
+    reply_header(call->reply, "X-Next-Token",
+                 json_get_text(json_at(call->answer, length - 1), "sandboxID"));
   return 200;
 }
 

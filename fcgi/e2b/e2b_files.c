@@ -8,7 +8,7 @@
 #include "fcgi/e2b/e2b_form.h"
 #include "fcgi/e2b/e2b_path.h"
 
-#define PARTS_MOST 1000
+#define PARTS_MOST 100
 
 int e2b_health(struct call *call, struct err *err) {
   if (e2b_sandbox(call, err) < 0)

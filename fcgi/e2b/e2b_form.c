@@ -34,6 +34,8 @@ static char *read_boundary(const char *type) {
  * with a backslash. */
 static char *read_filename(const char *head, size_t length) {
   CLEANUP(mem_free_pointer) char *text = mem_copy_bytes(head, length);
+  if (memchr(head, '\0', length) != NULL)
+    return NULL;
   char *at = strcasestr(text, "filename=\"");
   if (at == NULL)
     return NULL;

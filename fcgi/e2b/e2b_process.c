@@ -114,6 +114,11 @@ static int read_message(const struct buf *body, struct json **ret,
                     err);
 }
 
+static bool is_word(const struct json *value) {
+  const char *text = json_text(value);
+  return text != NULL && strlen(text) == json_text_length(value);
+}
+
 /* {"argv", "env", "cwd"} of the process that is asked for. */
 static int read_process(const struct json *message, struct json **ret,
                         struct err *err) {
@@ -126,6 +131,12 @@ static int read_process(const struct json *message, struct json **ret,
     return err_set(err, ERR_INVALID, "process.cmd is missing");
   if (json_has(message, "pty"))
     return err_set(err, ERR_INVALID, "terminals (pty) are not offered");
+  for (size_t i = 0; i < json_length(arguments); i++)
+    if (!is_word(json_at(arguments, i)))
+      return err_set(err, ERR_INVALID,
+                     "process.args must be texts without NUL");
+  if (json_kind(arguments) == JSON_OBJECT)
+    return err_set(err, ERR_INVALID, "process.args must be a list");
   if (directory != NULL && e2b_path_read(directory, &path, err) < 0)
     return -1;
   struct json *argv = json_array(), *given = json_object();
@@ -137,7 +148,7 @@ static int read_process(const struct json *message, struct json **ret,
   json_set(given, "env",
            json_kind(variables) == JSON_OBJECT ? json_copy(variables)
                                                : json_object());
-  json_set_text(given, "cwd", directory == NULL ? NULL : directory);
+  json_set_text(given, "cwd", buf_string(&path)); /* beneath the kernel's */
   *ret = given;
   return 0;
 }

@@ -33,7 +33,7 @@ def run(given):
         status = 127
     else:
         threads = [
-            threading.Thread(target=pass_on, args=pair)
+            threading.Thread(target=pass_on, args=pair, daemon=True)
             for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))
         ]
         for thread in threads:
@@ -43,6 +43,6 @@ def run(given):
         except KeyboardInterrupt:
             os.killpg(process.pid, 9)
             status = process.wait()
-        for thread in threads:
-            thread.join()
+        for thread in threads:  # a child left behind may hold the pipes for good
+            thread.join(1)
     publish_display_data({"application/vnd.cellpost.exit+json": {"status": status}})

@@ -64,7 +64,9 @@ static const char *shown_token(const struct request *request) {
   /* The last two are how E2B's SDKs speak to a sandbox (fcgi/e2b). */
   static const char *const others[] = {"HTTP_X_API_KEY", "HTTP_X_ACCESS_TOKEN",
                                        "HTTP_E2B_TRAFFIC_ACCESS_TOKEN"};
-  for (size_t i = 0; token == NULL && i < COUNT_OF(others); i++)
+  bool is_e2b =
+      request->segment_count > 0 && strcmp(request->segments[0], "e2b") == 0;
+  for (size_t i = 0; token == NULL && i < (is_e2b ? COUNT_OF(others) : 1); i++)
     token = request_header(request, others[i]);
   return token;
 }

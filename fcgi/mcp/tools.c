@@ -91,8 +91,12 @@ static int wait_for_result(struct mcp *mcp, const struct arguments *arguments,
     return err_set(err, ERR_FIELD,
                    "\"%.40s\" is no run id; `execute` gives one",
                    arguments->run);
-  if (await_end(mcp->call->engine, arguments->run, arguments->wait, &run, err) <
-      0)
+  if (arguments->wait > 0 && call_take_place(mcp->call, err) < 0)
+    return -1;
+  int result =
+      await_end(mcp->call->engine, arguments->run, arguments->wait, &run, err);
+  call_give_place(mcp->call);
+  if (result < 0)
     return -1;
   *ret = is_open(run) ? content_of_unfinished(run)
                       : content_of_run(run, CONTENT_IMAGES_JSON);

@@ -213,6 +213,7 @@ def test_a_stream_of_the_users_own_stays(own):
     [
         "sys.stdout.close(); print('x')",
         "sys.__stdout__.close()",
+        "sys.stdout.flush = lambda: 1 / 0",
         "os.close(1); os.close(2)",
         "os.dup2(os.open('/dev/null', os.O_WRONLY), 1)",
         "sys.displayhook = None; 3",

@@ -494,6 +494,33 @@ class Box:
         return self.instance.request("POST", "/e2b/execute", data=json.dumps({"code": code}), headers=headers)
 
 
+def test_no_answer_of_the_cache_is_for_another_one(guarded):
+    """What is not in the cache's key does not speak for anybody."""
+    path = f"/tasks/{TASK}/files/f.txt"
+    for name in ("X-Access-Token", "E2B-Traffic-Access-Token"):
+        assert guarded.nobody.get(path, headers={name: guarded.secrets["owner"]}).status_code == 401
+        assert guarded.nobody.get(f"/v1/tasks/{TASK}", headers={name: guarded.secrets["owner"]}).status_code == 401
+    assert guarded.owner.get(path).status_code == 200
+    assert guarded.nobody.get(path).status_code == 401
+    assert guarded.own.get(path).status_code == 404
+
+
+def test_a_page_of_sandboxes_tells_nothing_of_others(guarded):
+    boxes = [Box(guarded, name) for name in ("owner", "stranger", "owner", "stranger", "stranger")]
+    mine = sorted(box.id for box in boxes[1::2] + boxes[4:])
+    seen, token = [], None
+    while True:
+        page = boxes[1].control("GET", "/v2/sandboxes?limit=1" + (f"&nextToken={token}" if token else ""))
+        seen += [box["sandboxID"] for box in page.json()]
+        token = page.headers.get("X-Next-Token")
+        assert token is None or token in mine
+        if token is None:
+            break
+    assert seen == mine
+    for box in boxes:
+        box.control("DELETE", f"/sandboxes/{box.id}")
+
+
 def test_a_sandbox_is_its_owners(guarded):
     mine, other = Box(guarded, "owner"), Box(guarded, "stranger")
     assert "42" in mine.run(mine.secret).text

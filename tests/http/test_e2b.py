@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import threading
 
 import pytest
 
@@ -106,6 +107,38 @@ def test_the_environment_of_one_cell(sandbox):
     code = "import os; os.environ.get('TWO')"
     assert [line["text"] for line in sandbox.run(code, env_vars={"TWO": "2"}) if line["type"] == "result"] == ["2"]
     assert "result" not in kinds(sandbox.run(code))
+
+
+def test_environments_of_cells_at_once_do_not_mix(sandbox):
+    sandbox.run("1")
+    code = "import os, time\nos.environ['KEEP'] = '1'\ntime.sleep(0.3)"
+    threads = [threading.Thread(target=sandbox.run, args=(code,), kwargs={"env_vars": {f"S{i}": "x"}}) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    said = sandbox.run("import os; [os.environ.get(name) for name in ('S0', 'S1', 'S2', 'KEEP')]")
+    assert [line["text"] for line in said if line["type"] == "result"] == ["[None, None, None, '1']"]
+
+
+def test_nothing_runs_after_a_sandbox_has_ended(service):
+    one = Sandbox(service)
+    one.run("1")
+    thread = threading.Thread(
+        target=one.send, args=("POST", "/execute"),
+        kwargs={"data": json.dumps({"code": "import time; time.sleep(60)", "env_vars": {"E": "1"}}), "headers": JSON},
+    )  # fmt: skip
+    thread.start()
+    wait_for(lambda: [run for run in service.runs(one.id) if run["status"] == "running" and "sleep" in run["code"]], "the cell")
+    assert one.control("DELETE", f"/sandboxes/{one.id}").status_code == 204
+    thread.join()
+    assert service.get(f"/v1/tasks/{one.id}").status_code == 404
+
+
+@pytest.mark.parametrize("variables", [{"A B": "1"}, {"A": "\0"}, {"A": 1}, "x"])
+def test_variables_that_are_none(service, variables):
+    made = service.request("POST", "/e2b/v2/sandboxes", data=json.dumps({"envVars": variables}), headers=JSON)
+    assert made.status_code == 422 and "envVars" in made.json()["message"]
 
 
 def test_languages_and_contexts(sandbox):

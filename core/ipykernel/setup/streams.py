@@ -123,6 +123,8 @@ class Terminal:
         lost = []
         self.users = {}
         for name, stream in self.own.items():
+            # a cell's own flush may raise, and the kernel flushes before it replies
+            vars(stream).pop("flush", None)
             found = getattr(sys, name, None)
             setattr(sys, name, stream)
             setattr(sys, "__%s__" % name, self.originals[name])
