@@ -2,6 +2,7 @@
 without the service."""
 
 import contextlib
+import getpass
 import re
 import sqlite3
 import subprocess
@@ -20,7 +21,8 @@ class Place:
     def __init__(self, directory):
         self.directory = directory
         self.conf = directory / "cellpost.conf"
-        self.conf.write_text(f"[state]\nstate_directory = {directory}\nrun_directory = {directory}\n")
+        user = getpass.getuser()  # the directory is this one's, not the service's
+        self.conf.write_text(f"[server]\nuser = {user}\n[state]\nstate_directory = {directory}\nrun_directory = {directory}\n")
 
     def run(self, *words, status=0):
         done = subprocess.run(

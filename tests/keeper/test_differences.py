@@ -84,7 +84,7 @@ ALLOWED = {
     r"^(typing/_overload_registry|encodings/_cache|six\._MovedItems|_?warnings/filters|_cython_\w+)/?": "what imports leave"
     " with modules that are there in any case",
     r"^linecache/cache/'/usr/|^linecache/\w+/'/tmp/ipykernel_\d+/|/_filename_map/'/tmp/ipykernel_\d+/": "sources that were shown",
-    r"^numpy\.iinfo/|ParserElement/_?packrat|^matplotlib\._api\.deprecation/DECORATORS/|^_strptime/": "caches of what was used",
+    r"^numpy\.iinfo/|ParserElement/_?packrat|^matplotlib\._api\.deprecation/DECORATORS/|^_strptime/|^pandas\._libs\.tslibs\.strptime/": "caches of what was used",
     r"^PIL\.(Image|TiffTags)/": "the formats that PIL has loaded: the zygote has saved a figure",
     r"^platform/_(uname|platform)_cache": "a cache that was emptied",
     r"display'?[./]'?encoding'?": "the same encoding, in small letters",
